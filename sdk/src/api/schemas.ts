@@ -2754,7 +2754,7 @@ export interface AuditReport {
       hashes: string[];
     } | null;
   })[];
-  /** Names of people in the sentences. They are not in the log, so nothing proves them. */
+  /** Words of the sentences that are not in the log, by id: names of people, and addresses, replies and links of a message while they are stored. Nothing proves them. */
   names: {
     id: string;
     name: string;

@@ -244,12 +244,19 @@ const verifyReportFile = async (path: string, options: BodyOptions): Promise<Ver
   return verifyReport(await readFile(path, 'utf8'), options);
 };
 
+/** The beginning of a PDF, of an HTML page, and of the CSV of each kind of report. */
+const FOR_READING = /^(?:%PDF-|<!doctype html|"?at"?,"?sentence|"?kind"?,"?id)/;
+
+const NOT_JSON =
+  'CSV, HTML and the pages of a PDF are for reading, and prove nothing: pass the JSON of the report, which is attached to its PDF (`pdfdetach -saveall`)';
+
 /** Returns an undecided verdict if an input cannot be read. */
 export const verifyFile = async (args: VerifyArguments): Promise<Verdict> => {
   try {
     const options = await readOptions(args);
-    if (isReport((await headOf(args.file, HEAD_BYTES)).toString('latin1')))
-      return await verifyReportFile(args.file, options);
+    const head = (await headOf(args.file, HEAD_BYTES)).toString('latin1');
+    if (FOR_READING.test(head)) return undecided(NOT_JSON);
+    if (isReport(head)) return await verifyReportFile(args.file, options);
     return await verifyBytes(await openFile(args.file), options);
   } catch (error) {
     if (!isProblem(error)) throw error;

@@ -4,7 +4,7 @@ import type { Environment } from '../kernel/environment.ts';
 import { type Details, DomainError } from '../kernel/errors.ts';
 import { ACTION_KINDS, DEFAULT_RATE_LIMITS, type RateLimits } from '../kernel/rate-limits.ts';
 import type { Role } from '../member/events.ts';
-import type { Powers } from '../member/member.ts';
+import type { Powers } from '../member/powers.ts';
 import type { Suspension } from '../organization/organization.ts';
 import type { Tracking } from '../tracking/tracking.ts';
 import type { Permission } from './events.ts';

@@ -1,5 +1,5 @@
 import type { Role } from '../member/events.ts';
-import { POWERS } from '../member/member.ts';
+import { POWERS } from '../member/powers.ts';
 import type { Leaf } from './leaf.ts';
 
 /**
@@ -159,8 +159,8 @@ const apply = (all: Accesses, type: AccessType, happening: Happening): void => {
   if (next !== null) all.set(next.id, next);
 };
 
-/** @param leaves of `ACCESS_TYPES`, oldest first. */
-export const reviewAccess = (leaves: readonly Leaf[]): AccessReview => {
+/** @param leaves oldest first; those of other types than `ACCESS_TYPES` change nothing. */
+export const reviewAccess = (leaves: readonly Pick<Leaf, 'id' | 'type' | 'data' | 'metadata'>[]): AccessReview => {
   const all: Accesses = new Map();
   let contentsRoles: readonly string[] = [];
   for (const { type, data, id: eventId, metadata } of leaves) {

@@ -1,4 +1,3 @@
-import type { Permission } from '../api-key/events.ts';
 import type { Aggregate } from '../kernel/aggregate.ts';
 import { DomainError } from '../kernel/errors.ts';
 import type { MemberEvent } from '../kernel/events.ts';
@@ -9,22 +8,6 @@ import type { Proof, Role } from './events.ts';
  * Members are people of an organization who use the dashboard. All members of an organization form one aggregate, so
  * that two concurrent requests cannot remove the last owner.
  */
-
-/** Permissions of a role, and restrictions that apply regardless of them. */
-export interface Powers {
-  readonly permissions: readonly Permission[];
-  /** True if the role sees no address, subject or body of mail, unless an owner allows it. */
-  readonly withoutContents: boolean;
-  /** True if the role is read-only. */
-  readonly safeMethodsOnly: boolean;
-}
-
-export const POWERS: Readonly<Record<Role, Powers>> = {
-  owner: { permissions: ['admin'], withoutContents: false, safeMethodsOnly: false },
-  developer: { permissions: ['send', 'read', 'manage'], withoutContents: false, safeMethodsOnly: false },
-  analyst: { permissions: ['read'], withoutContents: true, safeMethodsOnly: false },
-  auditor: { permissions: ['admin'], withoutContents: true, safeMethodsOnly: true },
-};
 
 /** Maximum members of an organization. Higher: more memory, because all members are held in it with their sessions. */
 export const MEMBERS_MAX = 200;

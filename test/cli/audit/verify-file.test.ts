@@ -31,3 +31,16 @@ test('a kept checkpoint verifies with and without empty lines at its end, and on
     });
   }
 });
+
+test.each([
+  ['report.pdf', '%PDF-1.3\n'],
+  ['report.csv', 'at,sentence,by,address,request_id,type,event_id,leaf_index\r\n'],
+  ['access.csv', 'kind,id,name,role,permissions\r\n'],
+  ['report.html', '<!doctype html>\n<html lang="en">'],
+])('a report as %s is for reading: only its JSON is verified', async (name, text) => {
+  const path = await mkdtemp(join(tmpdir(), 'outbox-reading-'));
+  onTestFinished(() => rm(path, { recursive: true }));
+  await writeFile(join(path, name), text);
+  const { verdict, doubts } = await verifyFile({ file: join(path, name), since: [], disclosures: [] });
+  expect([verdict, doubts]).toEqual(['undecided', [expect.stringContaining('pass the JSON of the report')]]);
+});

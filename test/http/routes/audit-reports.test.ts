@@ -1,6 +1,5 @@
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { verifyReport } from '../../../src/domain/audit/verifier/verify-report.ts';
 import { writeCsv } from '../../../src/http/csv.ts';
 import {
   proofSentence,
@@ -9,14 +8,8 @@ import {
   reportPdf,
   reportRows,
 } from '../../../src/http/resources/audit/report.ts';
-import {
-  leafHash,
-  NO_POLICY,
-  parseCheckpoint,
-  parseNote,
-  parseVerifierKey,
-  rootOfInclusion,
-} from '../../../src/lib/transparency/transparency.ts';
+import { leafHash, parseCheckpoint, parseNote, rootOfInclusion } from '../../../src/lib/transparency/transparency.ts';
+import { expectEachWordChecked, verifyOwn } from '../../support/forged-reports.ts';
 import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
@@ -49,10 +42,6 @@ const expectProofs = ({ events, checkpoint }: Report): void => {
 
 /** Each change of what a report says about a key is a fault, as JSON and as the file attached to its PDF. */
 const expectForgeriesRefused = (report: Report): void => {
-  const options = {
-    ...{ keys: [parseVerifierKey(report.checkpoint?.verifier_key ?? '')], quorum: { policy: NO_POLICY, count: null } },
-    ...{ since: [], expected: [], disclosures: [] },
-  };
   const [created, rotated] = report.events;
   const forgeries: readonly (readonly [string, string | undefined, (text: string) => string])[] = [
     ['sentence', created?.sentence, (text) => text.replace('The key "=', 'The key "Shop =')],
@@ -73,11 +62,11 @@ const expectForgeriesRefused = (report: Report): void => {
         event[name as 'by'] === said ? { ...event, [name]: forge(said) } : event,
       );
       const forged = JSON.stringify({ ...report, events }, null, spaces);
-      expect(verifyReport(forged, options)).toMatchObject({ verdict: 'not verified' });
+      expect(verifyOwn(report, forged)).toMatchObject({ verdict: 'not verified' });
     }
   }
   const partly = JSON.stringify({ ...report, evidence: null });
-  expect(verifyReport(partly, options)).toMatchObject({ verdict: 'undecided', faults: [] });
+  expect(verifyOwn(report, partly)).toMatchObject({ verdict: 'undecided', faults: [] });
 };
 
 const HOSTILE = '=HYPERLINK("x")<script>alert(1)</script>\u202e\u0007☃';
@@ -122,11 +111,14 @@ describe('a report about an API key', () => {
     expect(report.facts).toContainEqual({ name: 'Sends', value: `live mail of reports.example (${domainId})` });
     expect(report.events[0]?.sentence).toContain(`was created for live mail of reports.example (${domainId}), with`);
     expectProofs(report);
-    const keys = [parseVerifierKey(report.checkpoint?.verifier_key ?? '')];
-    const quorum = { policy: NO_POLICY, count: null };
-    const verified = verifyReport(JSON.stringify(report), { keys, quorum, since: [], expected: [], disclosures: [] });
-    expect(verified).toMatchObject({ verdict: 'consistent', faults: [], doubts: [], disclosed: { length: 3 } });
+    expect(verifyOwn(report)).toMatchObject({
+      verdict: 'consistent',
+      faults: [],
+      doubts: [],
+      disclosed: { length: 3 },
+    });
     expectForgeriesRefused(report);
+    expectEachWordChecked(report);
     expect(proofSentence(report)).toContain(`The first ${report.checkpoint?.size} events of the log were signed at `);
     expect(proofSentence(report)).toContain(', and all events of this report are proved to be among them.');
 
@@ -230,8 +222,32 @@ describe('a report about a message', () => {
     expect(report.facts).toContainEqual({ name: 'Subject', value: 'Hello Ann' });
     expect(report.events[0]?.sentence).toMatch(/^Accepted for ann@example\.net as transactional mail\. /);
     expectProofs(report);
+    expect(report.facts).toContainEqual({ name: 'To ann@example.net', value: 'accepted' });
+    expectEachWordChecked(report);
     const read = (await ask('/v1/audit/log?type=DataRead')).json().data;
     expect(read[0].data).toMatchObject({ what: 'message_content', subjectId: id });
+  });
+
+  test('has the state of each recipient that the message has', async () => {
+    const to = ['delivered', 'bounced', 'deferred'].map((word) => `${word}@example.net`);
+    const message = { from: 'shop@reports.example', to, subject: 'x', text: 'x' };
+    const { id } = await post('/v1/messages/send', {
+      ...message,
+      scheduled_at: new Date(Date.now() + 3_600_000).toISOString(),
+    });
+    const states = async () => {
+      const { facts }: Report = (await ask(`/v1/audit/reports/messages/${id}`)).json();
+      return facts.filter(({ name }) => name.startsWith('To ')).map(({ value }) => value);
+    };
+    const current = async () =>
+      (await ask(`/v1/messages/${id}`)).json().recipients.map(({ status }: { status: string }) => status);
+    expect(await states()).toEqual(['scheduled', 'scheduled', 'scheduled']);
+    expect(await states()).toEqual(await current());
+    await post(`/v1/messages/${id}/cancel`, {});
+    expect(await states()).toEqual(await current());
+    expect(await states()).toEqual(['cancelled', 'cancelled', 'cancelled']);
+    await post('/v1/audit/checkpoints', {});
+    expectEachWordChecked((await ask(`/v1/audit/reports/messages/${id}`)).json());
   });
 
   test('is not shown to anyone else', async () => {

@@ -1,14 +1,24 @@
 import { ACCESS_TYPES, type Access, endOf, reviewAccess } from '../access-review.ts';
 import type { Leaf } from '../leaf.ts';
-import { actorOf, actorSentence, atTime, byWhom, listed, type Names } from './words.ts';
+import {
+  actorOf,
+  actorSentence,
+  atTime,
+  byWhom,
+  type Fact,
+  listed,
+  NAMING_TYPES,
+  type Names,
+  organizationFacts,
+} from './words.ts';
 
 /**
  * Rows and sentences of an access review, derived from leaves. The service writes a review with it, and the offline verifier derives the
  * review again and compares.
  */
 
-/** Types of leaves that a review derives from: access, the names of domains, and the secrets that authenticated. */
-export const REVIEWED_TYPES: readonly string[] = [...ACCESS_TYPES, 'DomainRegistered', 'KeyRotated'];
+/** Types of leaves that a review derives from: access, names of the organization and of domains, and the secrets that authenticated. */
+export const REVIEWED_TYPES: readonly string[] = [...ACCESS_TYPES, ...NAMING_TYPES, 'DomainRegistered', 'KeyRotated'];
 
 /** Descriptions of events that change access, by type. They follow the name of the actor. */
 export const ACCESS_ACTIONS = {
@@ -147,8 +157,9 @@ const sentenceOf = ({ type, data }: Leaf, names: Names): string => {
 export interface DerivedReview {
   /** The active ones first. */
   readonly rows: readonly AccessRow[];
-  /** Facts that are counted from the rows, by name. */
-  readonly facts: readonly { readonly name: string; readonly value: string }[];
+  readonly title: string;
+  /** Facts that follow from the leaves. */
+  readonly facts: readonly Fact[];
   /** Ids of events that rows and facts state. */
   readonly stated: ReadonlySet<string>;
   describe(leaf: Leaf): { readonly sentence: string; readonly by: string };
@@ -172,7 +183,9 @@ export const deriveReview = (
   const deeds = access.flatMap(({ granted, changed, ended }) => [granted, changed, ended]);
   return {
     rows,
+    title: 'Who has access',
     facts: [
+      ...organizationFacts(leaves),
       { name: 'With access', value: `${active.length} now, ${rows.length} in all, including those that ended` },
       { name: 'Roles that see mail contents', value: listed([...new Set(['owner', 'developer', ...contentsRoles])]) },
     ],

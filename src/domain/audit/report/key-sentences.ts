@@ -1,13 +1,10 @@
 import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../kernel/events.ts';
 import type { RateLimits } from '../../kernel/rate-limits.ts';
-import type { Leaf } from '../leaf.ts';
+import { endOf, reviewAccess } from '../access-review.ts';
 import { domainNames } from './access-rows.ts';
-import { atTime, listed } from './words.ts';
+import { atTime, type Described, type Fact, type LeafEvent, listed, organizationFacts } from './words.ts';
 
-/** Events of an API key as sentences, derived from leaves. The service and the offline verifier share them. */
-
-/** An event as its leaf has it. */
-export type LeafEvent = Pick<Leaf, 'id' | 'type' | 'data' | 'metadata'>;
+/** Facts about an API key, and its events as sentences, derived from leaves. The service and the offline verifier share them. */
 
 type KeyEvent = ApiKeyEvent | ApiKeyRefusalEvent | Extract<SendingDomainEvent, { readonly type: 'DomainDeleted' }>;
 type Of<Type> = Extract<KeyEvent, { readonly type: Type }>['data'];
@@ -53,10 +50,10 @@ const earlierSecrets = (made: readonly LeafEvent[]): readonly EarlierSecret[] =>
   }, []);
 
 /** Earlier secrets that work at a time (ISO 8601). @param made events that made the secrets by then, oldest first. */
-export const secretsWorkingAt = (made: readonly LeafEvent[], time: string): readonly EarlierSecret[] =>
+const secretsWorkingAt = (made: readonly LeafEvent[], time: string): readonly EarlierSecret[] =>
   earlierSecrets(made).filter(({ endsAt }) => endsAt !== null && endsAt > time);
 
-export const secretsInWords = (secrets: readonly EarlierSecret[]): string =>
+const secretsInWords = (secrets: readonly EarlierSecret[]): string =>
   listed(
     secrets.map(
       ({ number, last4, endsAt }) => `number ${number}, which ends in ${last4}, until ${atTime(endsAt ?? '')}`,
@@ -111,21 +108,44 @@ const keySentence = (event: KeyEvent, time: string, domain: string, made: readon
 };
 
 /** `mail.example.com (dom_…)`. */
-export const domainInWords = (domainId: string, leaves: readonly LeafEvent[]): string => {
+const domainInWords = (domainId: string, leaves: readonly LeafEvent[]): string => {
   const name = domainNames(leaves).get(domainId);
   return name === undefined ? domainId : `${name} (${domainId})`;
 };
 
+/** @param made events that made its secrets, oldest first. @param now ISO 8601. */
+const keyFacts = (
+  leaves: readonly LeafEvent[],
+  { keyId, made, now }: { readonly keyId: string; readonly made: readonly LeafEvent[]; readonly now: string },
+): readonly Fact[] => {
+  const key = reviewAccess(leaves).access.find(({ id }) => id === keyId);
+  if (key === undefined) return [];
+  const end = endOf(key, now);
+  const working = end === null ? secretsWorkingAt(made, now) : [];
+  return [
+    { name: 'Name', value: key.name ?? '' },
+    { name: 'State', value: end === null ? 'active' : `ended at ${atTime(end)}` },
+    { name: 'Sends', value: `${key.environment} mail of ${domainInWords(key.domainId ?? '', leaves)}` },
+    { name: 'Permissions', value: listed(key.permissions) },
+    { name: 'Secrets so far', value: String(made.length) },
+    { name: 'Earlier secrets that still work', value: working.length === 0 ? 'none' : secretsInWords(working) },
+  ];
+};
+
 /**
- * @param leaves oldest first: all that made secrets of the key, and the registration of its domain.
- * @returns the sentence of each event of the key.
+ * @param leaves oldest first: all about the key, the registration of its domain, and those that name its organization.
+ * @param now ISO 8601.
  */
-export const describeKey = (leaves: readonly LeafEvent[], keyId: string): ((event: LeafEvent) => string) => {
+export const describeKey = (leaves: readonly LeafEvent[], keyId: string, now: string): Described => {
   const made = leaves.filter(({ type, data }) => SECRET_TYPES.includes(type) && data.keyId === keyId);
   const domain = domainInWords(String(made[0]?.data.domainId), leaves);
-  return (event) => {
-    const upTo = made.slice(0, made.findIndex(({ id }) => id === event.id) + 1);
-    // The codec has checked the data of each type.
-    return keySentence(event as LeafEvent & KeyEvent, event.metadata.occurredAt, domain, upTo);
+  return {
+    title: `What happened to API key ${keyId}`,
+    facts: [...organizationFacts(leaves), { name: 'Key', value: keyId }, ...keyFacts(leaves, { keyId, made, now })],
+    sentenceOf: (event) => {
+      const upTo = made.slice(0, made.findIndex(({ id }) => id === event.id) + 1);
+      // The codec has checked the data of each type.
+      return keySentence(event as LeafEvent & KeyEvent, event.metadata.occurredAt, domain, upTo);
+    },
   };
 };

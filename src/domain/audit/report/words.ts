@@ -1,4 +1,5 @@
 import type { EventContext } from '../../kernel/event-store.ts';
+import type { Leaf } from '../leaf.ts';
 
 /** Words for actors and times in reports and explanations. The service and the offline verifier share them. */
 
@@ -53,3 +54,50 @@ export const atTime = (iso: string): string => `${iso.slice(0, 19).replace('T', 
 /** `a`, `a and b`, `a, b and c`. */
 export const listed = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+
+/** More names would hide what the sentence says. */
+const NAMED_MAX = 3;
+
+/** `a, b and 4 others`. */
+export const inWords = (names: readonly string[]): string =>
+  names.length <= NAMED_MAX
+    ? listed(names)
+    : listed([...names.slice(0, NAMED_MAX - 1), `${names.length - NAMED_MAX + 1} others`]);
+
+/** Longer replies are cut: they would hide the sentence. */
+const QUOTED_MAX = 200;
+
+export const quoted = (text: string): string => {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return `"${line.length > QUOTED_MAX ? `${line.slice(0, QUOTED_MAX)}…` : line}"`;
+};
+
+/** An event as its leaf has it. */
+export type LeafEvent = Pick<Leaf, 'id' | 'type' | 'data' | 'metadata'>;
+
+export interface Fact {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** The statements of a report about its subject, derived from leaves. */
+export interface Described {
+  readonly title: string;
+  readonly facts: readonly Fact[];
+  /** @param event of the subject. */
+  sentenceOf(event: LeafEvent): string;
+}
+
+/** Types of events that can name an organization. */
+export const NAMING_TYPES: readonly string[] = ['OrganizationCreated', 'OrganizationUpdated'];
+
+/** True if the event names its organization. */
+export const isNaming = ({ type, data }: Pick<Leaf, 'type' | 'data'>): boolean =>
+  NAMING_TYPES.includes(type) && data.name !== undefined;
+
+/** The organization with its last name. @param leaves oldest first, with those that name it. */
+export const organizationFacts = (leaves: readonly LeafEvent[]): readonly Fact[] => {
+  const naming = leaves.filter(isNaming).at(-1);
+  if (naming === undefined) return [];
+  return [{ name: 'Organization', value: `${naming.data.name} (${naming.metadata.organizationId})` }];
+};

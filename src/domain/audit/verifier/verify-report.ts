@@ -2,7 +2,8 @@ import { type Checkpoint, leafHash, rootOfInclusion } from '../../../lib/transpa
 import type { Leaf } from '../leaf.ts';
 import { type AccessRow, accessSentence, authorOf, deriveReview, secretEnds } from '../report/access-rows.ts';
 import { describeKey } from '../report/key-sentences.ts';
-import type { Names } from '../report/words.ts';
+import { describeMessage } from '../report/message-sentences.ts';
+import type { Fact, Names } from '../report/words.ts';
 import {
   cosignersOf,
   createLogKeys,
@@ -17,9 +18,8 @@ import { cosignerSentences, doubt, fault, NOTHING, type Verdict, verdictBy } fro
 
 /**
  * Verifies a report about a key, a message or access, as JSON or extracted from its PDF (docs/audit.md). Each leaf is hashed, and its
- * proof must lead to the signed root. Then what the report says is derived from the leaves again, by the functions that wrote it, and
- * compared: who did each event, each sentence about a key or about access, each row and count of an access review. Sentences about a message
- * quote texts that no leaf has, and are not derived.
+ * proof must lead to the signed root. Then everything that the report states is derived from the leaves again, by the functions that wrote
+ * it, and compared. What no leaf has is listed as not proved.
  */
 
 const HEAD = /^\s*\{\s*"object"\s*:\s*"audit_report"/;
@@ -42,6 +42,8 @@ const SAID = [
   ['at', 'time', ({ metadata }: Members) => membersOf(metadata).occurredAt],
   ['request_id', 'request', ({ metadata }: Members) => membersOf(metadata).requestId ?? null],
 ] as const;
+
+type Texts = [string, string, string, string];
 
 const membersOf = (value: unknown): Members => (isObject(value) ? value : {});
 
@@ -79,42 +81,47 @@ const checkEvent = (event: Members, checkpoint: Checkpoint, said: typeof SAID | 
   return { event, index, leaf, findings };
 };
 
-/** Sentences and rows of the report, derived from its leaves. */
+/** The statements of a report, derived from its leaves. */
 interface Derived {
-  describe(leaf: Leaf): { readonly sentence?: string; readonly by: string };
+  readonly id: string;
+  readonly title: string;
+  readonly facts: readonly Fact[];
   readonly rows: readonly AccessRow[];
-  readonly facts: readonly { readonly name: string; readonly value: string }[];
   /** Ids of events that the report must show. */
   readonly stated: ReadonlySet<string>;
+  describe(leaf: Leaf): { readonly sentence: string; readonly by: string };
 }
 
-const namesIn = (names: unknown): Names =>
-  new Map(Array.isArray(names) ? names.filter(isObject).map(({ id, name }) => [String(id), String(name)]) : []);
+const textsIn = (list: unknown, key: string, value: string): Names =>
+  new Map(Array.isArray(list) ? list.filter(isObject).map((one) => [String(one[key]), String(one[value])]) : []);
 
 /** @param leaves oldest first. */
 const derive = (report: Members, leaves: readonly Leaf[]): Derived => {
-  const names = namesIn(report.names);
-  if (report.type === 'access_review') return deriveReview(leaves, { now: String(report.as_of), people: names });
+  const [id, type, madeAt, asOf] = [report.id, report.type, report.made_at, report.as_of].map(String) as Texts;
+  const names = textsIn(report.names, 'id', 'name');
+  if (type === 'access_review')
+    return { id: `access-${asOf.slice(0, 10)}`, ...deriveReview(leaves, { now: asOf, people: names }) };
   const ends = secretEnds(leaves);
-  const sentenceOf = report.type === 'api_key' ? describeKey(leaves, String(report.id)) : null;
+  const { sentenceOf, ...described } =
+    type === 'api_key' ? describeKey(leaves, id, madeAt) : describeMessage(leaves, id, names);
   return {
-    describe: (leaf) => ({
-      ...(sentenceOf === null ? {} : { sentence: sentenceOf(leaf) }),
-      by: authorOf(leaf, ends, names),
-    }),
+    id,
+    ...described,
+    describe: (leaf) => ({ sentence: sentenceOf(leaf), by: authorOf(leaf, ends, names) }),
     rows: [],
-    facts: [],
     stated: new Set(),
   };
 };
 
 const differs = (what: string, given: unknown, derived: unknown): readonly Finding[] => {
   const [said, proved] = [given, derived].map((value) => JSON.stringify(value));
-  return said === proved ? [] : [fault(`${what}: the report says ${said ?? 'nothing'}, but its leaves say ${proved}`)];
+  return said === proved
+    ? []
+    : [fault(`${what}: the report says ${said ?? 'nothing'}, but its leaves say ${proved ?? 'nothing'}`)];
 };
 
 const eventFindings = (derived: Derived, { event, index, leaf }: CheckedEvent): readonly Finding[] => {
-  const { sentence = event.sentence, by } = derived.describe(leaf as unknown as Leaf); // proved, so this service wrote it
+  const { sentence, by } = derived.describe(leaf as unknown as Leaf); // proved, so this service wrote it
   const what = `event ${event.event_id}, leaf ${index}`;
   return [
     ...differs(`${what}, what happened`, event.sentence, sentence),
@@ -122,21 +129,26 @@ const eventFindings = (derived: Derived, { event, index, leaf }: CheckedEvent): 
   ];
 };
 
+const none = (fields: Members = {}): Members =>
+  Object.fromEntries(Object.keys(fields).map((name) => [name, undefined]));
+
 const rowFindings = (given: unknown, rows: readonly AccessRow[]): readonly Finding[] => {
   const table = Array.isArray(given) ? given.map(membersOf) : [];
   const found = rows.flatMap((row, index) =>
-    Object.entries(row).flatMap(([name, value]) =>
+    Object.entries<unknown>({ ...none(table[index]), ...row }).flatMap(([name, value]) =>
       differs(`row ${index + 1} of the table, ${row.kind} ${row.id}, ${name}`, table[index]?.[name], value),
     ),
   );
   return [...differs('rows of the table', table.length, rows.length), ...found];
 };
 
+/** Facts that no leaf states. */
+const UNPROVED_FACTS = ['As of', 'Subject'];
+
 const factFindings = (given: unknown, facts: Derived['facts']): readonly Finding[] => {
-  const said = namesIn(
-    Array.isArray(given) ? given.filter(isObject).map(({ name, value }) => ({ id: name, name: value })) : [],
-  );
-  return facts.flatMap(({ name, value }) => differs(name, said.get(name), value));
+  const [said, proved] = [textsIn(given, 'name', 'value'), textsIn(facts, 'name', 'value')];
+  const names = [...new Set([...said.keys(), ...proved.keys()])].filter((name) => !UNPROVED_FACTS.includes(name));
+  return names.flatMap((name) => differs(`fact "${name}"`, said.get(name), proved.get(name)));
 };
 
 const inOrder = (all: readonly CheckedEvent[]): readonly Leaf[] =>
@@ -160,6 +172,8 @@ const derivedFindings = (
     const ids = new Set(shown.map(({ event }) => event.event_id));
     const hidden = [...derived.stated].filter((id) => !ids.has(id));
     const findings = [
+      ...differs('id', report.id, derived.id),
+      ...differs('title', report.title, derived.title),
       ...shown.flatMap((each) => eventFindings(derived, each)),
       ...rowFindings(report.access, derived.rows),
       ...factFindings(report.facts, derived.facts),
@@ -193,17 +207,31 @@ const earlierFinding = ({ name, signed }: EarlierCheckpoint, { checkpoint }: Sig
   );
 };
 
-const NOT_PROVED: Readonly<Record<string, string>> = {
-  access_review: 'addresses of requests are not proved',
-  api_key: 'addresses of requests, facts, and counts of sent messages are not proved',
-  message: 'addresses of requests, facts, and what sentences say are not proved: compare them with the leaves',
-};
+/** Fields of a report, of its events and of its rows that are derived again or that carry the proofs. */
+const CHECKED =
+  /^(?:object|type|id|title|facts|access|events|evidence|checkpoint|checkpoint\.note|events\.(?:at|sentence|by|request_id|type|event_id|leaf_index|proof))$/;
 
-const noticesOf = ({ type, names }: Members): readonly string[] => {
-  const stated = [...namesIn(names)].map(([id, name]) => `${name} (${id})`);
+const isStated = (value: unknown): boolean => value !== null && (!Array.isArray(value) || value.length > 0);
+
+/** Names of fields with a value that are not checked. */
+const uncheckedIn = (path: string, fields: Members): readonly string[] =>
+  Object.entries(fields).flatMap(([name, value]) =>
+    CHECKED.test(path + name) || !isStated(value) ? [] : [path + name],
+  );
+
+const noticesOf = (report: Members): readonly string[] => {
+  const stated = [...textsIn(report.names, 'id', 'name')].map(([id, name]) => `${name} (${id})`);
+  const facts = [...textsIn(report.facts, 'name', 'value')].filter(([name]) => UNPROVED_FACTS.includes(name));
+  const fields = [
+    ...uncheckedIn('', { ...report, names: null }),
+    ...uncheckedIn('checkpoint.', membersOf(report.checkpoint)),
+    ...(report.events as readonly Members[]).flatMap((event) => uncheckedIn('events.', event)),
+  ];
   return [
-    ...(stated.length === 0 ? [] : [`names that no leaf states: ${stated.join(', ')}`]),
-    NOT_PROVED[String(type)] ?? (NOT_PROVED.message as string),
+    ...(stated.length === 0 ? [] : [`not proved: names: ${stated.join(', ')}`]),
+    ...facts.map(([name, value]) => `not proved: fact "${name}": ${value}`),
+    ...(fields.length === 0 ? [] : [`not proved: the fields ${[...new Set(fields)].join(', ')}`]),
+    'only this JSON was verified: CSV, HTML and the pages of a PDF are for reading',
     'only an export shows that no event was left out',
   ];
 };

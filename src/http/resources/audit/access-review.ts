@@ -3,7 +3,7 @@ import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { ACCESS_TYPES } from '../../../domain/audit/access-review.ts';
 import type { Leaf } from '../../../domain/audit/leaf.ts';
 import { type DerivedReview, deriveReview, REVIEWED_TYPES } from '../../../domain/audit/report/access-rows.ts';
-import { actorOf, atTime } from '../../../domain/audit/report/words.ts';
+import { actorOf, atTime, isNaming, NAMING_TYPES } from '../../../domain/audit/report/words.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { dayOf } from '../../../domain/kernel/event.ts';
 import type { FoundEntry } from '../../../projections/audit/tiles.ts';
@@ -16,7 +16,7 @@ import { readRequestFacts } from '../api-keys/key-events.ts';
 import { readNames } from './find-entries.ts';
 import { type Report, reportSchema } from './report.ts';
 import { type Place, placesOf } from './report-events.ts';
-import { answerReport, OTHER_MEDIA_TYPES, organizationFact, reportQuery } from './reports.ts';
+import { answerReport, OTHER_MEDIA_TYPES, reportQuery } from './reports.ts';
 
 /**
  * Review of the access to an organization on a day: members, keys and auditors, with roles and scopes, who granted them and when they
@@ -82,11 +82,12 @@ const namesOfPeople = async (
   return [...new Map(people.map((one) => [one.id, one])).values()];
 };
 
-/** Leaves that support the review besides the events that it shows: earlier changes, and what names domains and secrets. */
+/** Leaves that support the review besides the events that it shows: earlier changes, and what names the organization, domains and secrets. */
 const evidenceFor = (leaves: readonly Leaf[], { rows, stated }: DerivedReview): readonly Leaf[] => {
   const scopes = rows.map(({ scope }) => scope).join();
   const actors = new Set(leaves.filter(({ id }) => stated.has(id)).map(({ metadata }) => metadata.actor));
   return leaves.filter(({ id, type, data }) => {
+    if (NAMING_TYPES.includes(type)) return isNaming({ type, data });
     if (type === 'DomainRegistered') return scopes.includes(String(data.domainId));
     if (type === 'KeyRotated') return actors.has(`key:${data.keyId}`);
     return !stated.has(id);
@@ -165,14 +166,10 @@ const review = async (route: RouteContext, caller: Caller, { now, lastLeaf, word
     object: 'audit_report',
     type: 'access_review',
     id: `access-${dayOf(now)}`,
-    title: 'Who has access',
+    title: derived.title,
     made_at: deps.context.system.now().toISOString(),
     as_of: now,
-    facts: [
-      await organizationFact(deps, caller),
-      { name: 'As of', value: `${words}, after leaf ${lastLeaf} of the audit log` },
-      ...derived.facts,
-    ],
+    facts: [...derived.facts, { name: 'As of', value: `${words}, after leaf ${lastLeaf} of the audit log` }],
     access: [...derived.rows],
     sends: [],
     left_out: leftOut(needed),

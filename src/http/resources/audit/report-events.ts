@@ -4,7 +4,7 @@ import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { leafOf } from '../../../domain/audit/leaf.ts';
 import { authorOf, secretEnds } from '../../../domain/audit/report/access-rows.ts';
 import { SECRET_TYPES } from '../../../domain/audit/report/key-sentences.ts';
-import { membersIn } from '../../../domain/audit/report/words.ts';
+import { membersIn, type Names } from '../../../domain/audit/report/words.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { RecordedEvent, StreamName } from '../../../domain/kernel/event-store.ts';
 import { apiKeyStream, organizationStream } from '../../../domain/kernel/streams.ts';
@@ -100,45 +100,58 @@ const streamsBehind = (
   return [organizationStream(organizationId), ...[...new Set(keys)].map(apiKeyStream)];
 };
 
+/** Each event once, in the order of the log. */
+const inOrder = (events: readonly RecordedEvent[]): readonly RecordedEvent[] =>
+  [...new Map(events.map((event) => [event.id, event])).values()].toSorted((one, other) =>
+    one.position < other.position ? -1 : 1,
+  );
+
 /** Proofs of further leaves. More take longer than readers wait, and make a report that is too large to attach. */
 const EVIDENCE_MAX = 500;
 
-/** Events that say which secrets acted, and what names the domain of a key. */
-const isEvidence = ({ type }: RecordedEvent): boolean => type === 'DomainRegistered' || SECRET_TYPES.includes(type);
+interface ReportParts {
+  /** Events that the report shows. */
+  readonly described: readonly DescribedEvent[];
+  /** Further events that its sentences and facts derive from. */
+  readonly derivedFrom: readonly RecordedEvent[];
+  /** Words of the sentences that no leaf has, by id. */
+  readonly names: Names;
+}
 
 /**
- * Events with who did them, where they are in the log, their proofs, and those of further leaves that they derive from.
- * @param all events that the report's sentences and facts derive from.
+ * Events with who did them, where they are in the log, their proofs, and those of further leaves that the report derives from: with the
+ * events that say which secrets acted.
  */
 export const eventsAndCheckpoint = async (
   deps: HttpDependencies,
   caller: Caller,
-  told: readonly DescribedEvent[],
-  all: readonly RecordedEvent[],
+  { described, derivedFrom, names: stated }: ReportParts,
 ): Promise<Pick<Report, 'events' | 'names' | 'evidence' | 'checkpoint'>> => {
   const tree = caller.organizationId;
   await readYourWrites(deps, ['audit']);
-  const contexts = told.map(({ event }) => event.metadata);
+  const contexts = described.map(({ event }) => event.metadata);
   const others = await Promise.all(
     streamsBehind(caller, contexts).map((stream) => readWholeStream(deps.context.store, stream)),
   );
-  const behind = [...new Map([...all, ...others.flat()].map((event) => [event.id, event])).values()];
-  const leaves = await requireAudited(deps, tree, behind);
+  const secrets = others.flat().filter(({ type }) => SECRET_TYPES.includes(type));
+  const shown = new Map(described.map(({ event }) => [event.id, event]));
+  const behind = inOrder([...shown.values(), ...derivedFrom, ...secrets]);
+  const evidence = behind.filter(({ id }) => !shown.has(id));
+  const leaves = await requireAudited(deps, tree, inOrder([...behind, ...others.flat()]));
   const facts = await readRequestFacts(deps, caller, contexts);
-  const names = await namesOfMembers(deps.context, tree, membersIn(contexts.map(({ actor }) => actor)));
+  const people = await namesOfMembers(deps.context, tree, membersIn(contexts.map(({ actor }) => actor)));
+  const names = new Map([...stated, ...people]);
   const ends = secretEnds(behind);
   const [checkpoint] = await deps.readModels.audit.checkpoints({ tree, limit: 1 });
-  const shown = new Set(told.map(({ event }) => event.id));
-  const evidence = behind.filter((event) => isEvidence(event) && !shown.has(event.id));
   const proved = evidence.length > EVIDENCE_MAX ? [] : evidence;
-  const ids = [...shown, ...proved.map(({ id }) => id)];
+  const ids = [...shown.values(), ...proved].map(({ id }) => id);
   const places = await placesOf(
     deps,
     tree,
     ids.map((id) => leaves.get(id)),
     checkpoint?.size ?? 0,
   );
-  const events = told.map(({ event: { id, type, metadata }, sentence }, index): Report['events'][number] => ({
+  const events = described.map(({ event: { id, type, metadata }, sentence }, index): Report['events'][number] => ({
     at: metadata.occurredAt,
     sentence,
     by: authorOf({ metadata }, ends, names),

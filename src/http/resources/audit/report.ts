@@ -87,7 +87,10 @@ export const reportSchema = z
       .describe('Oldest first.'),
     names: z
       .array(z.strictObject({ id: z.string(), name: z.string() }))
-      .describe('Names of people in the sentences. They are not in the log, so nothing proves them.'),
+      .describe(
+        'Words of the sentences that are not in the log, by id: names of people, and addresses, replies and links of a message while they ' +
+          'are stored. Nothing proves them.',
+      ),
     evidence: z
       .array(z.strictObject({ event_id: z.string(), ...leafSchema }))
       .nullable()

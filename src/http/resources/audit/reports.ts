@@ -2,16 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { readWholeStream } from '../../../commands/execute.ts';
 import { namesOfMembers } from '../../../commands/member.ts';
-import { loadOrganization } from '../../../commands/organization.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import {
-  describeKey,
-  domainInWords,
-  secretsInWords,
-  secretsWorkingAt,
-} from '../../../domain/audit/report/key-sentences.ts';
-import { byWhom, listed, membersIn } from '../../../domain/audit/report/words.ts';
-import { messageStream, sendingDomainStream } from '../../../domain/kernel/streams.ts';
+import { describeKey } from '../../../domain/audit/report/key-sentences.ts';
+import { describeMessage } from '../../../domain/audit/report/message-sentences.ts';
+import { isNaming, membersIn } from '../../../domain/audit/report/words.ts';
+import type { RecordedEvent } from '../../../domain/kernel/event-store.ts';
+import { messageStream, organizationStream, sendingDomainStream } from '../../../domain/kernel/streams.ts';
+import type { LoadedContents } from '../../../domain/ports/contents.ts';
 import { acceptedIn } from '../../../lib/http/http.ts';
 import { writeCsv } from '../../csv.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
@@ -20,8 +17,7 @@ import { readYourWrites } from '../../reading.ts';
 import { recordReading } from '../../readings.ts';
 import type { KeyHistoryEvent } from '../api-keys/key-events.ts';
 import { readKeyHistory, readKeyLife } from '../api-keys/key-history.ts';
-import { explainEvent } from '../messages/explain/events.ts';
-import { createView, quotedIn, type RecordedMessageEvent } from '../messages/explain/explanation.ts';
+import { quotedIn, type RecordedMessageEvent } from '../messages/explain/explanation.ts';
 import { loadMessage } from '../messages/messages.ts';
 import { REPORT_POLICY, type Report, reportHtml, reportPdf, reportRows, reportSchema } from './report.ts';
 import { eventsAndCheckpoint } from './report-events.ts';
@@ -71,15 +67,6 @@ export const answerReport = (
   return reportHtml(report);
 };
 
-/** The organization that the report belongs to. */
-export const organizationFact = async (
-  { context }: HttpDependencies,
-  { organizationId }: Caller,
-): Promise<Report['facts'][number]> => {
-  const { organization } = await loadOrganization(context, organizationId);
-  return { name: 'Organization', value: `${organization.settings.name} (${organizationId})` };
-};
-
 const ABOUT_REPORTS =
   'For readers who do not know this service: who did what, when, from where and with which secret, in sentences, with ' +
   'proofs that each event is in the signed log. The PDF contains the proofs as an attachment.';
@@ -117,41 +104,40 @@ const sendsOf = async (
     .reverse();
 };
 
+/** Events that name the organization and a domain, oldest first. */
+const eventsNaming = async (
+  { context: { store } }: HttpDependencies,
+  { organizationId }: Caller,
+  domainId: string,
+): Promise<readonly RecordedEvent[]> => {
+  const ofOrganization = await readWholeStream(store, organizationStream(organizationId));
+  const ofDomain = await readWholeStream(store, sendingDomainStream(domainId));
+  return [...ofOrganization.filter(isNaming), ...ofDomain.filter(({ type }) => type === 'DomainRegistered')];
+};
+
 const keyReport = async (deps: HttpDependencies, caller: Caller, id: string): Promise<Report> => {
   const { store, system } = deps.context;
   const { key, life } = await readKeyLife(store, caller, id);
   const { happenings, next } = await readKeyHistory(store, caller, { id, limit: EVENTS_MAX, place: null });
-  const ofDomain = await readWholeStream(store, sendingDomainStream(key.domainId));
-  const made = life.map(({ event }) => event).filter(isMakingSecret);
-  const sentenceOf = describeKey([...ofDomain, ...made], id);
-  const told = happenings.map(({ event }) => ({ event, sentence: sentenceOf(event) })).reverse();
+  const own = life.map(({ event }) => event);
+  const named = await eventsNaming(deps, caller, key.domainId);
   const now = system.now().toISOString();
-  const working = key.status === 'active' ? secretsWorkingAt(made, now) : [];
+  const derivedFrom = [...named, ...own];
+  const { title, facts, sentenceOf } = describeKey(derivedFrom, id, now);
+  const described = happenings.map(({ event }) => ({ event, sentence: sentenceOf(event) })).reverse();
   return {
     object: 'audit_report',
     type: 'api_key',
     id,
-    title: `What happened to API key ${id}`,
+    title,
     made_at: now,
     as_of: null,
-    facts: [
-      await organizationFact(deps, caller),
-      { name: 'Key', value: id },
-      { name: 'Name', value: key.name },
-      { name: 'State', value: key.status },
-      { name: 'Sends', value: `${key.environment} mail of ${domainInWords(key.domainId, ofDomain)}` },
-      { name: 'Permissions', value: listed(key.permissions) },
-      { name: 'Secrets so far', value: String(made.length) },
-      { name: 'Earlier secrets that still work', value: working.length === 0 ? 'none' : secretsInWords(working) },
-    ],
+    facts: [...facts],
     access: [],
-    sends: await sendsOf(deps, { id, organizationId: caller.organizationId }, made),
+    sends: await sendsOf(deps, { id, organizationId: caller.organizationId }, own.filter(isMakingSecret)),
     left_out:
       next === null ? null : `Only the last ${EVENTS_MAX} events are shown. GET /v1/audit/log?key_id=${id} lists all.`,
-    ...(await eventsAndCheckpoint(deps, caller, told, [
-      ...ofDomain,
-      ...[...life, ...happenings].map(({ event }) => event),
-    ])),
+    ...(await eventsAndCheckpoint(deps, caller, { described, derivedFrom, names: new Map() })),
   };
 };
 
@@ -176,7 +162,17 @@ const FIRST_EVENTS = 50;
 const boundedTo = (all: readonly RecordedMessageEvent[]): readonly RecordedMessageEvent[] =>
   all.length <= EVENTS_MAX ? all : [...all.slice(0, FIRST_EVENTS), ...all.slice(FIRST_EVENTS - EVENTS_MAX)];
 
-/** An event with its sentence, and whether the sentence contains contents of mail. */
+/** Addresses, replies and links that the sentences of a report name, by the id of the recipient, the reply or the link. */
+const namesIn = (contents: LoadedContents): ReadonlyMap<string, string> =>
+  new Map(
+    [...contents].flatMap(([id, head]): readonly (readonly [string, string])[] => {
+      if (head.kind === 'message') return head.recipients.map((recipient) => [recipient.id, recipient.address]);
+      if (head.kind === 'reply') return [[id, head.text]];
+      return head.kind === 'link' ? [[id, head.url]] : [];
+    }),
+  );
+
+/** A report, and whether it contains contents of mail. */
 const messageReport = async (
   deps: HttpDependencies,
   caller: Caller,
@@ -186,33 +182,24 @@ const messageReport = async (
   const { context } = deps;
   // The stream of a message holds message events only.
   const all = (await readWholeStream(context.store, messageStream(id))) as readonly RecordedMessageEvent[];
-  const contents = await context.contents.heads(quotedIn(message, all));
+  const happenings = boundedTo(all);
+  const contents = await context.contents.heads(quotedIn(message, happenings));
   const actors = all.map(({ metadata }) => metadata.actor);
   const people = await namesOfMembers(context, caller.organizationId, membersIn(actors));
-  const view = createView(message, all, { contents, people });
-  const happenings = boundedTo(all);
-  const told = happenings.map((event) => ({ event, sentence: explainEvent(event, view).sentence }));
+  const names = new Map([...namesIn(contents), ...people]);
+  const derivedFrom = [...(await eventsNaming(deps, caller, message.accepted.domainId)), ...all];
+  const { title, facts, sentenceOf } = describeMessage(derivedFrom, id, names);
+  const described = happenings.map((event) => ({ event, sentence: sentenceOf(event) }));
   const head = contents.get(message.accepted.contentId);
-  const words = head?.kind === 'message' ? [{ name: 'Subject', value: head.subject }] : [];
-  const states = message.recipients.map((recipient) => ({
-    name: `To ${view.nameOf([recipient.id])}`,
-    value: recipient.status,
-  }));
+  const subject = head?.kind === 'message' ? [{ name: 'Subject', value: head.subject }] : [];
   const report: Report = {
     object: 'audit_report',
     type: 'message',
     id,
-    title: `What happened to message ${id}`,
+    title,
     made_at: context.system.now().toISOString(),
     as_of: null,
-    facts: [
-      await organizationFact(deps, caller),
-      { name: 'Message', value: id },
-      { name: 'Message-ID', value: message.accepted.internetMessageId },
-      { name: 'Sent by', value: `${byWhom(actors[0] ?? '', people)}, from domain ${message.accepted.fromDomain}` },
-      ...words,
-      ...states,
-    ],
+    facts: [...facts, ...subject],
     access: [],
     sends: [],
     left_out:
@@ -220,7 +207,7 @@ const messageReport = async (
         ? null
         : `Only the first ${FIRST_EVENTS} and the last ${EVENTS_MAX - FIRST_EVENTS} of ${all.length} events are shown. ` +
           `GET /v1/messages/${id}/events lists all.`,
-    ...(await eventsAndCheckpoint(deps, caller, told, all)),
+    ...(await eventsAndCheckpoint(deps, caller, { described, derivedFrom, names })),
   };
   return { report, hasContents: contents.size > 0 };
 };

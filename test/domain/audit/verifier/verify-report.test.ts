@@ -18,7 +18,7 @@ import { createAuditLog, ORIGIN } from '../../../support/audit-export.ts';
 
 const SIZE = 300;
 const log = createAuditLog();
-log.fill(SIZE);
+while (log.leaves.length < SIZE) log.add({ type: 'KeyRevoked', stream: 'apiKey-key_1', data: { keyId: 'key_1' } });
 const { verifierKey } = log.signer;
 
 const proofOf = (index: number): readonly string[] =>
@@ -31,14 +31,17 @@ const eventOf = (index: number) => {
   const leaf = log.leaves[index] ?? '';
   const { id, type, metadata } = JSON.parse(leaf);
   const proof: { leaf: string; hashes: readonly string[] } | null = { leaf, hashes: proofOf(index) };
-  const said = { sentence: 'It was.', by: 'the service', request_id: metadata.requestId ?? null };
+  const sentence = 'It was revoked: none of its secrets works any longer.';
+  const said = { sentence, by: 'the service', request_id: metadata.requestId ?? null };
   return { at: metadata.occurredAt, ...said, type, event_id: id, leaf_index: index, proof };
 };
 
 const report = {
   object: 'audit_report',
-  type: 'message',
-  ...{ facts: [], access: [], names: [], evidence: [] },
+  type: 'api_key',
+  id: 'key_1',
+  title: 'What happened to API key key_1',
+  ...{ facts: [{ name: 'Key', value: 'key_1' }], access: [], names: [], evidence: [] },
   events: [eventOf(0), eventOf(7), eventOf(SIZE - 1)],
   checkpoint: { size: SIZE, note: log.note(SIZE) } as { note: unknown } | null,
 };
@@ -56,7 +59,7 @@ test('a report is verified by the leaves of its events, and lists what they say'
     expect(isReport(text.slice(0, 64))).toBe(true);
     expect(verify(text)).toMatchObject({ verdict: 'consistent', origin: ORIGIN, size: SIZE, faults: [], doubts: [] });
   }
-  expect(verify(report).disclosed[1]).toMatch(/^leaf 7, event \S+: AttemptMade, 2026-11-21T12:00:00.000Z, by /);
+  expect(verify(report).disclosed[1]).toMatch(/^leaf 7, event \S+: KeyRevoked, 2026-11-21T12:00:00.000Z, by /);
 });
 
 test('a report that hides an operator is not verified', () => {
@@ -75,7 +78,7 @@ test('a report that hides an operator is not verified', () => {
   const verdictOf = (by: string) =>
     verify(
       {
-        ...{ object: 'audit_report', type: 'api_key', id: 'key_1', facts: [], access: [], names: [], evidence: [] },
+        ...report,
         events: [{ ...event, sentence, by, request_id: metadata.requestId ?? null }],
         checkpoint: { size: 1, note: own.note(1) },
       },
@@ -121,11 +124,11 @@ test.each<[string, unknown, RegExp]>([
   ],
   [
     'another type',
-    withEvent(() => ({ type: 'KeyRevoked' })),
+    withEvent(() => ({ type: 'KeyDeleted' })),
     /the report and leaf 7 have different values for its type/,
   ],
   ['another id', withEvent(() => ({ event_id: 'x' })), /the report and leaf 7 have different values for its id/],
-  ['another leaf', ofProof(({ leaf }) => ({ leaf: leaf.replace('msg_', 'msg-') })), NOT_SIGNED],
+  ['another leaf', ofProof(({ leaf }) => ({ leaf: leaf.replace('key_', 'key-') })), NOT_SIGNED],
   ['a leaf that is no JSON', ofProof(() => ({ leaf: '{' })), NOT_SIGNED],
   ['a leaf that is no text', ofProof(() => ({ leaf: [1] })), NOT_SIGNED],
   ['another hash', ofProof(({ hashes }) => ({ hashes: hashes.toReversed() })), NOT_SIGNED],

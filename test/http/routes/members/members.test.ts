@@ -3,7 +3,7 @@ import { readWholeStream } from '../../../../src/commands/execute.ts';
 import { formatId } from '../../../../src/domain/kernel/ids.ts';
 import { apiKeyStream, membersStream } from '../../../../src/domain/kernel/streams.ts';
 import { ROLES, type Role } from '../../../../src/domain/member/events.ts';
-import { POWERS } from '../../../../src/domain/member/member.ts';
+import { POWERS } from '../../../../src/domain/member/powers.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { cookieOf, SAME_ORIGIN, signInWith } from '../../support/sign-in.ts';
 import { GUARDED } from '../../support/walk-routes.ts';

@@ -1,4 +1,4 @@
-import { type Actor, atTime, listed, type Names as People } from '../../../../domain/audit/report/words.ts';
+import { type Actor, atTime, inWords, type Names as People, quoted } from '../../../../domain/audit/report/words.ts';
 import type { BounceCategory } from '../../../../domain/bounce/categories.ts';
 import type { RecordedEvent } from '../../../../domain/kernel/event-store.ts';
 import type { MessageEvent } from '../../../../domain/kernel/events.ts';
@@ -190,14 +190,6 @@ export interface View {
   readonly isBrief: boolean;
 }
 
-/** More names would hide what the sentence says. */
-const NAMED_MAX = 3;
-
-const inWords = (names: readonly string[]): string =>
-  names.length <= NAMED_MAX
-    ? listed(names)
-    : listed([...names.slice(0, NAMED_MAX - 1), `${names.length - NAMED_MAX + 1} others`]);
-
 /**
  * @param contents heads of the message and of the replies that are quoted; what is missing is gone.
  * @param people who acted on the message.
@@ -263,14 +255,6 @@ const HELD_TO: Readonly<Record<TlsPolicy, string>> = {
   required: 'encrypted, as the settings of this service require',
   'mta-sts': 'encrypted and its certificate checked, as the policy of its domain requires (MTA-STS)',
   dane: 'encrypted and its certificate checked, as its DNS requires (DANE)',
-};
-
-/** Longer replies are whole among the facts; here they would hide the sentence. */
-const QUOTED_MAX = 200;
-
-const quoted = (text: string): string => {
-  const line = text.replaceAll(/\s+/g, ' ').trim();
-  return `"${line.length > QUOTED_MAX ? `${line.slice(0, QUOTED_MAX)}…` : line}"`;
 };
 
 /** `451 4.7.1 "Try again later"`; the text only while it is kept. */
