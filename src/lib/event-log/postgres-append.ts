@@ -106,14 +106,14 @@ const admission = (): ((append: EncodedAppend) => boolean) => {
   const streams = new Set<string>();
   let events = 0;
   let bytes = 0;
-  let full = false;
   return (append) => {
-    if (full || streams.has(append.stream)) return false;
+    if (streams.has(append.stream)) return false;
+    // What is left behind counts too, so that nothing smaller overtakes it.
     events += append.events.length;
     bytes += append.bytes;
-    full = streams.size > 0 && (events > GROUP_EVENTS_MAX || bytes > GROUP_BYTES_MAX);
-    if (!full) streams.add(append.stream);
-    return !full;
+    if (streams.size > 0 && (events > GROUP_EVENTS_MAX || bytes > GROUP_BYTES_MAX)) return false;
+    streams.add(append.stream);
+    return true;
   };
 };
 

@@ -79,6 +79,13 @@ describe('the log in PostgreSQL', () => {
     expect(revisions).toEqual(Array.from({ length: 10 }, (_, revision) => revision));
   });
 
+  it('leaves what builds on an append that is too large for a commit to the next one, too', async () => {
+    const large = newStream();
+    const appends = [first(newStream(), events(1)), first(large, events(1_000)), next(large, 999, events(1))];
+    const revisions = (await Promise.all(appends.map(store.append))).map(({ revision }) => revision);
+    expect(revisions).toEqual([0, 999, 1_000]);
+  });
+
   it('numbers positions from one without gaps, with or without conflicts', async () => {
     const taken = newStream();
     await store.append(first(taken, events(1)));

@@ -111,6 +111,7 @@ describe('the log in PostgreSQL, partitioned by position', () => {
     await expect(store.readStream(old)).rejects.toMatchObject(detached);
     await expect(store.readStream(old, { direction: 'backwards', limit: 1 })).rejects.toMatchObject(detached);
     await expect(store.readStream(long)).rejects.toMatchObject(detached);
+    await expect(store.readStream(long, { direction: 'backwards' })).rejects.toMatchObject(detached);
     await expect(store.readAll({ limit: 10 })).rejects.toMatchObject(detached);
     await expect(store.readAll({ limit: 10, filter: { categories: ['webhook'] } })).rejects.toMatchObject(detached);
     await expect(store.readAll({ direction: 'backwards', limit: 2 * SIZE + 100 })).rejects.toMatchObject(detached);

@@ -134,6 +134,29 @@ describe('items in batches', () => {
     expect(calls).toHaveLength(1);
   });
 
+  it('that were refused leave their room to others', async () => {
+    const { batcher, calls, time } = batcherByHand({ waitingMax: 1 });
+    const first = batcher.add('a');
+    await turn();
+    const stale = batcher.add('b');
+    await expect(batcher.add('c')).rejects.toThrow('too many callers wait');
+    time.now = 101;
+    calls[0]?.answer();
+    await first;
+    await expect(stale).rejects.toThrow('too slow');
+    const next = batcher.add('d');
+    await turn();
+    calls[1]?.answer();
+    expect(await next).toBe('D');
+    const inFlight = batcher.add('e');
+    await turn();
+    const waiting = batcher.add('f');
+    calls[2]?.answer();
+    await turn();
+    calls[3]?.answer();
+    expect(await Promise.all([inFlight, waiting])).toEqual(['E', 'F']);
+  });
+
   it('are refused on closing, which waits for the call in flight', async () => {
     const { batcher, calls } = batcherByHand();
     const first = batcher.add('a');
@@ -144,6 +167,8 @@ describe('items in batches', () => {
     calls[0]?.answer();
     expect(await first).toBe('A');
     await closed;
+    await turn();
+    expect(calls).toHaveLength(1);
     await expect(batcher.add('c')).rejects.toMatchObject({ name: 'StoreUnavailable' });
   });
 });

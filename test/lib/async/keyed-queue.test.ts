@@ -159,6 +159,16 @@ describe('a keyed queue', () => {
     expect(begun).toEqual(['1']);
   });
 
+  test('accepts an item again once it has ended', async () => {
+    const { add, begun, end } = open();
+    const first = add('1');
+    expect(await add('1')).toBe(false);
+    await end('1');
+    expect(await first).toBe(true);
+    void add('1');
+    expect(begun).toEqual(['1', '1']);
+  });
+
   test('shows the first items of keys with enough of a priority waiting, until there are fewer', async () => {
     const { queue, add, end } = open({ limits: { net: 1 } });
     void add('running');

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createSemaphore } from '../../../src/lib/async/semaphore.ts';
 
 /** Starts tasks that the test ends. */
@@ -74,6 +74,47 @@ describe('a semaphore', () => {
     resolve();
     await first;
     expect(await semaphore.run(async () => 'third')).toBe('third');
+  });
+});
+
+describe('work that waits behind heavy work', () => {
+  // Long time-outs share a timer, which the first of them starts.
+  beforeAll(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
+  afterAll(() => void vi.useRealTimers());
+
+  /** Half of the capacity is in use, so that heavy work must wait, and light work only because of it. */
+  const openHalfFull = () => {
+    const semaphore = createSemaphore({ capacity: 2, timeout: { ms: 10_000 } });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const running = semaphore.run(() => promise);
+    const end = (): Promise<void> => {
+      resolve();
+      return running;
+    };
+    return { semaphore, end };
+  };
+
+  test('gets its turn when that gives up', async () => {
+    const { semaphore, end } = openHalfFull();
+    const heavy = expect(semaphore.run(async () => 'heavy', 2)).rejects.toThrow('no answer within 10000 ms');
+    vi.advanceTimersByTime(6_000);
+    const light = semaphore.run(async () => 'light');
+    vi.advanceTimersByTime(7_000);
+    await heavy;
+    expect(await light).toBe('light');
+    await end();
+  });
+
+  test('keeps no room if it gives up at the same moment', async () => {
+    const { semaphore, end } = openHalfFull();
+    const both = Promise.allSettled([semaphore.run(async () => 'heavy', 2), semaphore.run(async () => 'light')]);
+    vi.advanceTimersByTime(13_000);
+    expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await end();
+    const { begun, end: endWork } = startWork(semaphore, [1, 1]);
+    await turn();
+    expect(begun).toEqual([0, 1]);
+    for (const index of begun) await endWork(index);
   });
 });
 

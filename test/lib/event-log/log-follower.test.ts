@@ -206,8 +206,8 @@ const pagedLog = (sizes: readonly number[], { bytes = 0, isFull = true } = {}) =
     const events = all.filter(({ position }) => position > from).slice(0, limit);
     return { events, position: events.at(-1)?.position ?? from };
   });
-  const subscribe: EventStore['subscribe'] = async function* () {
-    yield* pages;
+  const subscribe: EventStore['subscribe'] = async function* (after) {
+    yield* pages.filter(({ position }) => position > after);
     await new Promise(() => undefined);
   };
   const follower = createLogFollower({ store: { readAll, subscribe }, system: { ...system, sleep: async () => {} } });
@@ -245,6 +245,14 @@ test.each([
   expect(readAll).not.toHaveBeenCalled();
   expect(await batchAfter(dropped, 10)).toBeGreaterThan(0);
   expect(readAll).toHaveBeenCalledOnce();
+});
+
+test('events are kept for consumers that lag a little also after a jump, whatever was kept before it', async () => {
+  const { follower, batchAfter, readAll } = pagedLog(Array(20).fill(500));
+  for (let number = 0; number < 8_000; number += 500) await batchAfter(number, 1);
+  for (const number of [9_000, 9_500, 9_000]) expect(await batchAfter(number, 1)).toBe(500);
+  expect(readAll).not.toHaveBeenCalled();
+  await follower.close();
 });
 
 test('large events are kept by their size, also after many more', async () => {
