@@ -116,7 +116,8 @@ interface RowProps {
   /** True if the message is selected for cancellation. */
   readonly isPicked: boolean;
   readonly keyName: string;
-  pick(): void;
+  /** null: the member or key can do nothing with several messages. */
+  readonly pick: (() => void) | null;
 }
 
 /** A message in a list. Each cell names the filter that it can set: `status=bounced`. */
@@ -125,14 +126,16 @@ const MessageRow = ({ message, isSelected, isPicked, keyName, pick }: RowProps):
   const [first, ...further] = message.recipients;
   return (
     <>
-      <input
-        type="checkbox"
-        class="picked"
-        aria-label={`Select ${message.subject ?? message.id}`}
-        checked={isPicked}
-        tabIndex={-1}
-        onChange={pick}
-      />
+      {pick !== null && (
+        <input
+          type="checkbox"
+          class="picked"
+          aria-label={`Select ${message.subject ?? message.id}`}
+          checked={isPicked}
+          tabIndex={-1}
+          onChange={pick}
+        />
+      )}
       <a
         class="lr hoverable line"
         href={linkTo(`/messages/${message.id}`)}
@@ -216,7 +219,8 @@ interface ListProps {
   readonly news: number;
   readonly selected: string | null;
   readonly picked: ReadonlySet<string>;
-  pick(id: string): void;
+  /** null: the member or key can do nothing with several messages. */
+  readonly pick: ((id: string) => void) | null;
 }
 
 /** Messages by day. New ones appear automatically if the list is at the top, and otherwise wait behind a button. */
@@ -241,7 +245,7 @@ export const MessageList = ({ list, messages, news, selected, picked, pick }: Li
         isSelected={row.message.id === selected}
         isPicked={picked.has(row.message.id)}
         keyName={names.get(row.message.api_key_id) ?? shortId(row.message.api_key_id)}
-        pick={() => pick(row.message.id)}
+        pick={pick === null ? null : () => pick(row.message.id)}
       />
     );
   return (

@@ -9,7 +9,7 @@ import { OutcomeBars, type Stats } from '../components/outcome-bars.tsx';
 import { SavedViews } from '../components/saved-views.tsx';
 import { ApiButton, saveFile } from '../components/screen.tsx';
 import { Empty, Fault, Skeleton } from '../components/states.tsx';
-import { useMay } from '../data/access.ts';
+import { useAllowed, useMay } from '../data/access.ts';
 import { ApiFault, request, urlOf } from '../data/api.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { useDomainNames, useSenderNames } from '../data/names.ts';
@@ -355,7 +355,7 @@ const Counted = ({ search }: { readonly search: MessageSearch }): JSX.Element | 
   );
 };
 
-const Keys = (): JSX.Element => (
+const Keys = ({ mayPick }: { readonly mayPick: boolean }): JSX.Element => (
   <div class="tail hide-s flex quiet wrap">
     <span>
       <kbd>J</kbd> <kbd>K</kbd> move
@@ -366,9 +366,11 @@ const Keys = (): JSX.Element => (
     <span>
       <kbd>↵</kbd> open
     </span>
-    <span>
-      <kbd>X</kbd> select
-    </span>
+    {mayPick && (
+      <span>
+        <kbd>X</kbd> select
+      </span>
+    )}
     <span>
       <kbd>F</kbd> filter by cell
     </span>
@@ -381,9 +383,10 @@ const Keys = (): JSX.Element => (
 interface Selection {
   /** Id of the message with the keyboard selection. */
   readonly selected: string | null;
-  /** Ids of the messages to cancel together. */
+  /** Ids of the messages to cancel or send again together. */
   readonly picked: ReadonlySet<string>;
-  pick(id: string): void;
+  /** null: the member or key can do neither. */
+  readonly pick: ((id: string) => void) | null;
   clear(): void;
 }
 
@@ -392,7 +395,9 @@ const useSelection = (messages: readonly Message[], peeked: string | null): Sele
   const { query } = usePlace();
   const [selected, select] = useState<string | null>(() => peeked ?? wayBack(query).id);
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
-  const pick = (id: string): void => setPicked(picked.symmetricDifference(new Set([id])));
+  const allowed = useAllowed();
+  const mayPick = allowed('POST /v1/messages/cancel') || allowed('POST /v1/messages/resend');
+  const pick = mayPick ? (id: string): void => setPicked(picked.symmetricDifference(new Set([id]))) : null;
   const clear = (): void => setPicked(new Set());
   const step = (by: number): void => {
     const at = messages.findIndex(({ id }) => id === selected);
@@ -419,7 +424,7 @@ const useSelection = (messages: readonly Message[], peeked: string | null): Sele
     ' ': () => navigate(withParameters({ peek: peeked === null ? selected : null }), 'replace'),
     Escape: leave,
     f: narrow,
-    ...(selected !== null && { Enter: () => open(selected), x: () => pick(selected) }),
+    ...(selected !== null && { Enter: () => open(selected), x: () => pick?.(selected) }),
   });
   return { selected: peeked ?? selected, picked, pick, clear };
 };
@@ -478,7 +483,7 @@ export const Messages = (): JSX.Element => {
       {list.data !== undefined && messages.length > 0 && (
         <MessageList list={list} messages={messages} news={news} selected={selected} picked={picked} pick={pick} />
       )}
-      <Keys />
+      <Keys mayPick={pick !== null} />
       {peeked !== null && <Peek id={peeked} />}
     </>
   );

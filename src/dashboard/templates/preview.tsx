@@ -187,9 +187,13 @@ export const useRendering = (id: string, asked: RenderedPart, revision: string |
   const may = useMay('POST /v1/templates/:id/render');
   useEffect(() => {
     if (revision === null) return;
-    if (!may) return setRendering({ rendered: null, shown: { asked, revision }, error: null });
     const asking = new AbortController();
-    request<SerializedRendering>(`/v1/templates/${id}/render`, { method: 'POST', body: asked, signal: asking.signal })
+    const { signal } = asking;
+    // A frame would show the refusal of a page as JSON.
+    const rendering: Promise<SerializedRendering | null> = may
+      ? request(`/v1/templates/${id}/render`, { method: 'POST', body: asked, signal })
+      : send(`/v1/templates/${id}/preview`, { query: { ...asked }, signal }).then(() => null);
+    rendering
       .then((rendered) => setRendering({ rendered, shown: { asked, revision }, error: null }))
       .catch((error: Error) => {
         if (!asking.signal.aborted) setRendering((before) => ({ ...before, error }));

@@ -236,12 +236,12 @@ interface Alike {
   pending: number;
 }
 
-/** The dashboard renders a template while a member writes it, and shows what is wrong there. */
-const PREVIEW = '/v1/templates/:id/render';
+/** The dashboard renders a template while a member writes or reads it, and shows what is wrong there. */
+const PREVIEWS: readonly (string | undefined)[] = ['/v1/templates/:id/render', '/v1/templates/:id/preview'];
 
 /** Refusals that the dashboard expects: of previews, and challenges, which members answer before it repeats the request. */
 const isExpected = ({ refusal, caller, routeOptions: { url } }: FastifyRequest): boolean =>
-  refusal?.code === 'presence_required' || (caller?.member !== undefined && url === PREVIEW);
+  refusal?.code === 'presence_required' || (caller?.member !== undefined && PREVIEWS.includes(url));
 
 export const createRefusalRecorder = ({
   refusedRequests,

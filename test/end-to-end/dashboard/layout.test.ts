@@ -29,6 +29,8 @@ const ADDRESS = `${'l'.repeat(50)}@${HOST}`;
 const flawsIn = (page: Page): Promise<readonly string[]> =>
   page.evaluate(`(() => {
     const flaws = [];
+    /** Parts that may scroll sideways, and lists that the page cuts line by line. */
+    const SCROLLING = '.scroll, .scroll *, .vars, pre, .tabs, .seg, input, textarea, select, .cm-scroller';
     const root = document.documentElement;
     if (root.scrollWidth > root.clientWidth) flaws.push('the page is ' + root.scrollWidth + ' px wide');
     const name = (element) => element.tagName.toLowerCase() + (element.className ? '.' + String(element.className).replaceAll(' ', '.') : '') + ' "' + (element.textContent ?? '').slice(0, 40) + '"';
@@ -47,6 +49,14 @@ const flawsIn = (page: Page): Promise<readonly string[]> =>
       const isText = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim() !== '');
       if (isText && style.overflowX === 'visible' && style.display !== 'inline' && element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0)
         flaws.push('text leaves its box: ' + name(element));
+      const inner = document.createRange();
+      inner.selectNodeContents(element);
+      const lines = inner.getBoundingClientRect();
+      const holder = element.parentElement.getBoundingClientRect();
+      if (isText && style.position !== 'absolute' && style.overflowY === 'visible' && getComputedStyle(element.parentElement).overflowY === 'visible' && lines.bottom > holder.bottom + 4)
+        flaws.push('text is higher than its box: ' + name(element));
+      const isCutOff = ['auto', 'hidden', 'clip'].includes(style.overflowX) && element.scrollWidth > element.clientWidth + 1;
+      if (isCutOff && style.textOverflow !== 'ellipsis' && !element.matches(SCROLLING)) flaws.push('is cut without an ellipsis: ' + name(element));
     }
     if (scope.tagName === 'DIALOG' && scope.scrollWidth > scope.clientWidth) flaws.push('the dialog scrolls sideways: ' + name(scope));
     for (const row of scope.querySelectorAll('.flex, .cells, .kr')) {
@@ -59,7 +69,7 @@ const flawsIn = (page: Page): Promise<readonly string[]> =>
         if (isCut && isText && style.position !== 'absolute' && box.width < 110 && box.height > Number.parseFloat(style.lineHeight) * 1.5) flaws.push('squeezed beside a text that is cut: ' + name(each));
       }
     }
-    for (const heading of scope.querySelectorAll('h1, dialog h2')) {
+    for (const heading of scope.querySelectorAll('h1, .peek h2, dialog h2')) {
       const lines = heading.getBoundingClientRect().height / Number.parseFloat(getComputedStyle(heading).lineHeight);
       if (lines > 3.1) flaws.push('a heading of ' + Math.round(lines) + ' lines');
     }

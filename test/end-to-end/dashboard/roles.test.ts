@@ -184,6 +184,39 @@ describe.skipIf(chromiumIsMissing)('every screen', { timeout: 240_000 }, () => {
     await close();
   });
 
+  test.each(['analyst', 'auditor'] as const)('offers the %s no selection of messages to act on', async (role) => {
+    const { page, close } = await dashboard.openAs(role, WIDE);
+    await page.goto('/dashboard/messages');
+    await page.locator('.lr').first().waitFor();
+    await page.keyboard.press('j');
+    await page.locator('[data-selected]').waitFor();
+    await page.keyboard.press('x');
+    expect(await page.getByRole('checkbox').count()).toBe(0);
+    expect(await page.getByText('select', { exact: true }).count()).toBe(0);
+    await close();
+  });
+
+  test('of a template that cannot be rendered says why, and leaves no refusal of a member among the requests', async () => {
+    const { api } = dashboard;
+    const needing = { alias: 'needs-a-name', name: 'Needs a name', subject: 'Hi', html: '<p>{{ name }}</p>' };
+    const variables = [{ name: 'name', type: 'string', required: true }];
+    const { id } = (await api.post('/v1/templates', { ...needing, variables })).body;
+    await api.post('/v1/templates', { name: 'without a body' });
+    for (const role of ['owner', 'developer', 'auditor'] as const) {
+      const { page, close } = await dashboard.openAs(role, WIDE);
+      await page.goto(`/dashboard/templates/${id}`);
+      await page.locator('.desk').getByText('variables.name is required').waitFor();
+      expect(await page.locator('iframe').count()).toBe(0);
+      await page.goto('/dashboard/requests');
+      const listed = page.getByRole('region', { name: 'Refused requests' });
+      await listed.getByText('POST /v1/templates').waitFor();
+      expect([role, await page.getByText('in the dashboard').count()]).toEqual([role, 0]);
+      await close();
+    }
+    const { body } = await api.get('/v1/requests?limit=100');
+    expect(body.data.filter(({ member_id: member }: { member_id: string | null }) => member !== null)).toEqual([]);
+  });
+
   test('is not refused either where a key may only send', async () => {
     const domainId = (await dashboard.api.get('/v1/domains')).body.data[0].id;
     const asked = { name: 'only sends', domain_id: domainId, permissions: ['send'] };

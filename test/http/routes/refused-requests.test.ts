@@ -65,6 +65,9 @@ describe('a refused request', () => {
     });
     expect(byMember.statusCode).toBeGreaterThanOrEqual(400);
     expect((await read(String(byMember.headers['x-request-id']))).error.code).toBe('not_found');
+    const page = await service.request({ url: `/v1/templates/${body.id}/preview?version=99`, headers: { cookie } });
+    expect(page.statusCode).toBeGreaterThanOrEqual(400);
+    expect((await read(String(page.headers['x-request-id']))).error.code).toBe('not_found');
     const byKey = await ask(url, admin.value, preview);
     expect(await read(byKey.id)).toMatchObject({ route: '/v1/templates/:id/render' });
   });
