@@ -93,7 +93,7 @@ export const createUnrecordedOutcomes = ({
     waiting.clear();
   };
 
-  /** One timer for all callers: room also comes when slow servers no longer count. None runs while nobody waits. */
+  /** One timer for all callers: room also comes when slow servers no longer count. It does not run while no caller waits. */
   const tick = async (): Promise<void> => {
     isTicking = true;
     for (let ticks = 1; waiting.size > 0; ticks += 1) {
