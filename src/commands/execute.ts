@@ -22,6 +22,7 @@ import type { DkimKeys, Secrets } from '../domain/ports/secrets.ts';
 import type { WebhookTarget } from '../domain/ports/webhooks.ts';
 import { retryBy, StoreUnavailable, type System } from '../lib/async/async.ts';
 import type { Resolver } from '../lib/smtp/smtp.ts';
+import { requireWritten } from './foreign-events.ts';
 import type { SendingQuotas } from './message/enforce-quota.ts';
 
 /** The ports that commands use, and how this service sends. */
@@ -150,7 +151,10 @@ interface Tools {
   readonly system: System;
 }
 
-/** Folds a whole stream. @param known state loaded before: only later events are read. */
+/**
+ * Folds a whole stream. @param known state loaded before: only later events are read.
+ * @throws {ForeignEvent} for an event that this service did not write.
+ */
 export const load = async <State, E extends OutboxEvent>(
   store: EventStore,
   aggregate: Aggregate<State, E>,
@@ -161,6 +165,7 @@ export const load = async <State, E extends OutboxEvent>(
   for (;;) {
     const from: Revision = loaded.revision === 'no-stream' ? 0 : loaded.revision + 1;
     const events = await store.readStream(stream, { from });
+    await requireWritten(store, events);
     const last = events.at(-1);
     if (last !== undefined) loaded = { state: fold(aggregate, events, loaded.state), revision: last.revision };
     if (events.length < READ_STREAM_LIMIT) return loaded;

@@ -14,6 +14,7 @@ import { createPostgresRequestOrigins } from '../adapters/request-origins.ts';
 import { createPostgresRetention } from '../adapters/retention/postgres.ts';
 import { createPostgresUsageMarks } from '../adapters/usage-marks.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
+import { withoutForeign } from '../commands/foreign-events.ts';
 import { type CountUsed, createSendingQuotas } from '../commands/message/enforce-quota.ts';
 import type { Config } from '../config.ts';
 import { requirePeriod } from '../domain/billing/plan.ts';
@@ -183,12 +184,13 @@ const openKeyStore = async (
   { eventStoreUrl }: Config,
   { context, store, pool, logGuard, ...engines }: Engines,
 ): Promise<EventStore> => {
-  if (eventStoreUrl !== undefined) return store;
+  if (eventStoreUrl !== undefined) return withoutForeign(store, engines.logger);
   const keyStore = engines.closers.keep(
     'key store',
     await openEventStore(undefined, { ...engines, contents: context.contents }),
   );
-  return withCopyForFolding({ store: logGuard.guard(keyStore), db: pool, logger: engines.logger });
+  const copied = withCopyForFolding({ store: logGuard.guard(keyStore), db: pool, logger: engines.logger });
+  return withoutForeign(copied, engines.logger);
 };
 
 const openIdentityProvider = async (config: Config, { system, logger }: Engines): Promise<IdentityProvider | null> => {

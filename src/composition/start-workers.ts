@@ -10,6 +10,7 @@ import { readPostgresOrigins } from '../adapters/request-origins.ts';
 import { createPostgresRetention } from '../adapters/retention/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import { createHttpWitnesses } from '../adapters/witnesses.ts';
+import { withoutForeign } from '../commands/foreign-events.ts';
 import { checkDomainWhenDue } from '../commands/sending-domain/check-domain.ts';
 import type { Config } from '../config.ts';
 import { clientNetworkOf } from '../domain/kernel/addresses.ts';
@@ -175,6 +176,7 @@ export const openWorkers = async (
     config.eventStoreUrl === undefined
       ? engines.store
       : withAbsentSuppressions({ store: engines.store, db: pool, logger });
+  const own = withoutForeign(store, logger);
   const queues = closers.keep('queues', decorate.queues(await openQueues(config, engines)));
   const mail = await openMail(config, engines);
   closers.add('mail transport', mail.live.close);
@@ -191,7 +193,7 @@ export const openWorkers = async (
   const auditMetrics = measureAudit(registry);
   closers.add('witnesses', witnesses.close);
   const workers = createWorkers({
-    store,
+    store: own,
     contents: context.contents,
     secrets: context.secrets,
     webhookTarget: measureWebhookPosts(registry, context.webhookTarget),
@@ -215,7 +217,7 @@ export const openWorkers = async (
       recipients: readModels.billing.recipients,
       count: readModels.billing.count,
       upTo: (position) => readModels.waitFor(['billing'], position),
-      recount: (from) => createBillingRecount(store, from),
+      recount: (from) => createBillingRecount(own, from),
     },
     onBillingStopped: measureBillingStopped(registry),
     plans: context.plans,

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ForeignEvent } from '../commands/foreign-events.ts';
 import { AnalysisUnavailable } from '../domain/analysis/facts.ts';
 import { DomainError, type ErrorCode } from '../domain/kernel/errors.ts';
 import { AppendOutcomeUnknown } from '../domain/kernel/event-store.ts';
@@ -146,6 +147,7 @@ const FASTIFY_CODES: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 
 const refusalOf = (error: unknown): DomainError | null => {
   if (error instanceof DomainError) return error;
+  if (error instanceof ForeignEvent) return new DomainError('unavailable', error.message);
   if (isUnavailable(error))
     return new DomainError('unavailable', 'the service is unavailable at the moment: try again');
   if (!(error instanceof Error)) return null;
@@ -180,7 +182,7 @@ export const errorAnswer = (error: unknown): ErrorAnswer => {
   if (refusal === null) {
     return { ...refusalAnswer(new DomainError('internal_error', 'the service failed')), fault: true };
   }
-  return { ...refusalAnswer(refusal), fault: isUnavailable(error) };
+  return { ...refusalAnswer(refusal), fault: isUnavailable(error) || error instanceof ForeignEvent };
 };
 
 /** Sets status and headers and logs a fault. @returns the response body. */

@@ -45,7 +45,11 @@ export const adoptEventsCommand: OperatorCommand = {
     const origin = internalOrigin({ actor: 'operator', organizationId: '', causeId: system.uuid() });
     await adoptEarlierEvents(context, { ...origin, operator: operatorHost() }, reason);
     const shown = first === null ? foreign : [{ tree: treeOf(first), leaf: null, eventId: first.id }];
-    return { reason, first_events: shown.map(({ tree, leaf, eventId }) => ({ tree, leaf, event_id: eventId })) };
+    return {
+      reason,
+      first_events: shown.map(({ tree, leaf, eventId }) => ({ tree, leaf, event_id: eventId })),
+      next: 'restart the service: its running processes have left these events out',
+    };
   },
 };
 

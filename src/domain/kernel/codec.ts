@@ -67,27 +67,32 @@ const parsed = (type: string, text: string): unknown => {
   }
 };
 
-/** An event that this process encoded, and its place in the log. */
-interface OwnEvent {
-  readonly decoded: ReturnType<EventCodec['decode']>;
+interface Place {
   readonly stream: StreamName;
   readonly revision: Revision;
 }
 
 /**
- * Events that this process encoded, by their stored form: while that is in memory, it need not be parsed, validated and
+ * Events that this process encoded or authenticated, by their stored form: while that is in memory, it need not be parsed, validated and
  * authenticated again.
  */
 const createOwnEvents = () => {
-  const events = new WeakMap<StoredEvent, OwnEvent>();
+  const decodedOf = new WeakMap<StoredEvent, ReturnType<EventCodec['decode']>>();
+  const placeOf = new WeakMap<StoredEvent, Place>();
   return {
-    add: (event: OwnEvent): void => {
-      events.set(event.decoded.stored, event);
+    add: (decoded: ReturnType<EventCodec['decode']>, place: Place): void => {
+      decodedOf.set(decoded.stored, decoded);
+      placeOf.set(decoded.stored, place);
     },
-    find: (stored: StoredEvent) => events.get(stored)?.decoded,
-    isAt: ({ stored, stream, revision }: Parameters<IsAuthentic>[0]): boolean => {
-      const own = events.get(stored);
-      return own?.stream === stream && own.revision === revision;
+    find: (stored: StoredEvent) => decodedOf.get(stored),
+    /** True if the event is at its place: `isAuthentic` is called once for each. */
+    isAt: (event: Parameters<IsAuthentic>[0], isAuthentic: IsAuthentic): boolean => {
+      const { stored, stream, revision } = event;
+      const place = placeOf.get(stored);
+      if (place !== undefined) return place.stream === stream && place.revision === revision;
+      if (!isAuthentic(event)) return false;
+      placeOf.set(stored, { stream, revision });
+      return true;
     },
   };
 };
@@ -119,7 +124,7 @@ export const createEventCodec = (upcasts: Upcasts, macs?: EventMacs): EventCodec
   };
 
   return {
-    isAuthentic: macs && ((event) => own.isAt(event) || macs.isAuthentic(event)),
+    isAuthentic: macs && ((event) => own.isAt(event, macs.isAuthentic)),
 
     encode: (events, context, { stream, expected }) => {
       const first = expected === 'no-stream' ? 0 : expected + 1;
@@ -132,7 +137,7 @@ export const createEventCodec = (upcasts: Upcasts, macs?: EventMacs): EventCodec
         assertLeaf(plain);
         const revision = first + index;
         const stored = macs?.seal(plain, stream, revision) ?? plain;
-        own.add({ decoded: { ...valid, id, metadata, stored }, stream, revision });
+        own.add({ ...valid, id, metadata, stored }, { stream, revision });
         return stored;
       });
     },

@@ -53,8 +53,8 @@ export const createEventMacs = (keys: readonly [Uint8Array, ...Uint8Array[]]): E
 
 /**
  * Foreign events: those that this service cannot prove to have written (`EventMacs`). An intruder with the database can
- * insert or change events, but cannot make their proofs. Trees with such an event are not signed until an operator adopts
- * it, which is an event itself and needs a proof.
+ * insert or change events, but cannot make their proofs. Nothing is decided from them (`commands/foreign-events.ts`), and trees with such
+ * an event are not signed, until an operator adopts it, which is an event itself and needs a proof.
  */
 export interface ForeignEvents {
   /** All foreign events before these were adopted. */

@@ -1,0 +1,88 @@
+import type {
+  EventStore,
+  FollowedPage,
+  IsAuthentic,
+  Page,
+  Position,
+  RecordedEvent,
+  StreamName,
+} from '../domain/kernel/event-store.ts';
+import { LOG_START } from '../domain/kernel/event-store.ts';
+import { adoptionsStream } from '../domain/kernel/streams.ts';
+import type { Logger } from '../lib/async/async.ts';
+
+/**
+ * Nothing is decided from an event that this service did not write (`domain/kernel/event-macs.ts`) and that no operator adopted. An
+ * intruder with the database can insert one. A command that loads it is refused (`load`), and workers and the key cache leave it out
+ * (`withoutForeign`). The read models and the audit trees have it: signing stops before it.
+ */
+
+/** An event in a stream that a decision needs. */
+export class ForeignEvent extends Error {
+  override readonly name = 'ForeignEvent';
+  constructor({ id, type, stream }: { readonly id: string; readonly type: string; readonly stream: StreamName }) {
+    super(
+      `this service did not write event ${id} (${type}) of ${stream}, so nothing is decided from it: somebody changed the ` +
+        'database. Ask the operator to run `outbox audit check`',
+    );
+  }
+}
+
+type Log = Pick<EventStore, 'isAuthentic' | 'readStream'>;
+
+/** Position of the last adoption, as far as it was read. A process has one log, and each codec its own function. */
+const adopted = new WeakMap<IsAuthentic, Position>();
+
+/** Higher reads more of a stream that has an event a year. Lower overlooks the last true adoption behind forged ones. */
+const ADOPTIONS_READ = 100;
+
+const readAdopted = async ({ readStream }: Log, isAuthentic: IsAuthentic): Promise<Position> => {
+  const adoptions = await readStream(adoptionsStream(), { direction: 'backwards', limit: ADOPTIONS_READ });
+  const position = adoptions.find(isAuthentic)?.position ?? LOG_START;
+  adopted.set(isAuthentic, position);
+  return position;
+};
+
+/** @returns the events that this service did not write and nobody adopted. The log is read only if there may be some. */
+const foreignAmong = async (store: Log, events: readonly RecordedEvent[]): Promise<readonly RecordedEvent[]> => {
+  const { isAuthentic } = store;
+  if (isAuthentic === undefined) return [];
+  const known = adopted.get(isAuthentic) ?? LOG_START;
+  const doubtful = events.filter((event) => event.position > known && !isAuthentic(event));
+  if (doubtful.length === 0) return doubtful;
+  const position = await readAdopted(store, isAuthentic);
+  return doubtful.filter((event) => event.position > position);
+};
+
+/** @throws {ForeignEvent} */
+export const requireWritten = async (store: Log, events: readonly RecordedEvent[]): Promise<void> => {
+  const [first] = await foreignAmong(store, events);
+  if (first !== undefined) throw new ForeignEvent(first);
+};
+
+/**
+ * The log for followers that act on events: without foreign ones, each of which is logged. What an operator adopts later is followed after
+ * a restart.
+ */
+export const withoutForeign = (store: EventStore, logger: Logger): EventStore => {
+  const leaveOut = async <P extends Page>(page: P): Promise<P> => {
+    const foreign = new Set(await foreignAmong(store, page.events));
+    if (foreign.size === 0) return page;
+    for (const { id: eventId, type, stream } of foreign)
+      logger.error(
+        { alarm: 'audit', eventId, type, stream },
+        'left out an event that this service did not write: somebody changed the database. Run `outbox audit check`',
+      );
+    return { ...page, events: page.events.filter((event) => !foreign.has(event)) };
+  };
+
+  async function* subscribe(...following: Parameters<EventStore['subscribe']>): AsyncGenerator<FollowedPage> {
+    for await (const page of store.subscribe(...following)) yield await leaveOut(page);
+  }
+
+  return {
+    ...store,
+    readAll: async (options) => leaveOut(await store.readAll(options)),
+    subscribe: subscribe as EventStore['subscribe'],
+  };
+};
