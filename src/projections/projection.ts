@@ -38,6 +38,8 @@ interface Definition<Followed extends OutboxEvent, Changes> {
   readonly categories: readonly string[];
   /** Tables that only this projection writes. */
   readonly tables: readonly string[];
+  /** Types of events that are written at once. Others wait up to a second for what follows them. */
+  readonly urgent?: readonly Followed['type'][];
   readonly handlers: Handlers<Followed, Changes>;
   /** Reads the rows that the batch concerns, in one query. */
   begin(db: Database, events: readonly RecordedEvent[]): Promise<Changes>;

@@ -66,9 +66,7 @@ const applyAll = (target: Target, batch: Batch): Promise<void> => {
   });
 };
 
-/** Whether the projection follows events of this stream. */
-export const follows = ({ categories }: Projection, stream: StreamName): boolean =>
-  categories.includes(categoryOf(stream));
+const follows = ({ categories }: Projection, stream: StreamName): boolean => categories.includes(categoryOf(stream));
 
 const applyOneByOne = ({ client, projection, schema, logId }: Target, batch: Batch): Promise<readonly LogEvent[]> =>
   inTransaction(client, schema, async () => {

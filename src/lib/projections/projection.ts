@@ -24,6 +24,8 @@ export interface Projection {
   readonly categories: readonly string[];
   /** Tables that only this projection writes. */
   readonly tables: readonly string[];
+  /** Types of events that are written at once. Others wait up to a second for what follows them. */
+  readonly urgent?: readonly string[];
   /** An event that cannot be applied is never parked: nothing after it can be applied without it. */
   readonly isWhole?: boolean;
   /**

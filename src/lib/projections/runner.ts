@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import { ENDED, type Logger, pause, type System, untilAborted } from '../async/async.ts';
 import type { Position } from '../event-log/event-log.ts';
 import { createLogFollower } from '../event-log/follower.ts';
-import { applyBatch, follows } from './apply-or-park.ts';
+import { applyBatch } from './apply-or-park.ts';
 import {
   type AwaitedPositions,
   type Checkpoint,
@@ -27,16 +27,12 @@ const BACK_OFF_MS = [50, 200, 1000, 2000] as const;
  */
 const BATCH_EVENTS_MAX = 4000;
 /**
- * Events are gathered for so long before they are written. Mail and webhooks go first, and the three events of a message that
- * is delivered at once share a batch, which writes its row once. Longer makes read models older where no reader waits for
- * them, shorter writes twice and delays mail: an idle service then takes twice the time from acceptance to delivery.
+ * Events are gathered for so long before they are written, unless a reader waits for them, one of them is urgent, or the
+ * process has just started. Mail and webhooks go first, the events of a message that is delivered at once share a batch,
+ * which writes its row once or not at all, and read models that none of them concerns write nothing but a checkpoint a
+ * second. Longer makes read models older where no reader waits, and takes memory; shorter writes more and delays mail.
  */
-const GATHER_MS = 30;
-/**
- * Events of others are gathered for so long: only the checkpoint moves past them. Longer makes the lag look larger, and what
- * a restart reads again; shorter costs each read model a transaction for every batch of mail.
- */
-const GATHER_OTHERS_MS = 1_000;
+const GATHER_MS = 1_000;
 /** Shortest time between two batches under load. */
 const BUSY_PACE_MS = 100;
 /** A batch this large means load: some seven hundred events a second. */
@@ -77,20 +73,17 @@ const requireUsable = (checkpoint: Checkpoint, projection: Projection, logId: st
   if (checkpoint.version > projection.version) throw new OutdatedProjection(projection, checkpoint.version);
 };
 
-const isSmall = ({ isFull, events }: FollowedBatch): boolean => !isFull && events.length < BUSY_BATCH_EVENTS;
-
 /** Time from the start of a batch to the start of the next. @param tookMs to apply it. */
 const paceMs = (batch: FollowedBatch, tookMs: number): number => {
-  if (batch.isFull || isSmall(batch)) return 0;
+  if (batch.isFull || batch.events.length < BUSY_BATCH_EVENTS) return 0;
   return Math.min(Math.max(PACE_PER_BATCH_TIME * tookMs, BUSY_PACE_MS), HEAVY_PACE_MS);
 };
 
 /** Reads batches of the log at a limited pace; null: the signal aborted. */
 const createNextBatch = (
-  projection: Projection,
+  { name, urgent = [] }: Projection,
   { log, awaited, system, signal }: RunProjectionOptions,
 ): ((after: Position) => Promise<FollowedBatch | null>) => {
-  const { name } = projection;
   let last: { readonly batch: FollowedBatch; readonly beganMs: number } | null = null;
   const waitMs = (): number => {
     if (last === null) return 0;
@@ -99,42 +92,29 @@ const createNextBatch = (
   };
   const read = (after: Position, until: AbortSignal) =>
     untilAborted(until, log.next(after, { eventsMax: BATCH_EVENTS_MAX, name }));
-  const isOfOthers = ({ events, isFull }: FollowedBatch): boolean =>
-    !(isFull || events.some(({ stream }) => follows(projection, stream)));
-  /**
-   * Follows the log until the time is up, a reader waits, or a batch is not as expected.
-   * @returns all that came after a position until then.
-   */
-  const gather = async (
-    after: Position,
-    first: FollowedBatch,
-    { ms, isExpected }: { readonly ms: number; isExpected(batch: FollowedBatch): boolean },
-  ): ReturnType<typeof read> => {
+  const isPatient = ({ events, isFull }: FollowedBatch): boolean =>
+    !(isFull || events.some(({ type }) => urgent.includes(type)));
+  /** Follows the log until the time is up or a reader waits. @returns all that came after a position until then. */
+  const gather = async (after: Position, first: FollowedBatch, ms: number): ReturnType<typeof read> => {
     const over = new AbortController();
     const end = (): void => over.abort(ENDED);
     const stop = awaited.onBeyond(name, after, end);
     try {
       pause(system, ms, over.signal).then(end, end);
       let seen: Awaited<ReturnType<typeof read>> = first;
-      while (seen != null && isExpected(seen) && !over.signal.aborted) seen = await read(seen.position, over.signal);
+      while (seen != null && isPatient(seen) && !over.signal.aborted) seen = await read(seen.position, over.signal);
     } finally {
       stop();
       end();
     }
     return read(after, signal);
   };
-  /** The next events, behind those of others. */
-  const readPastOthers = async (after: Position): ReturnType<typeof read> => {
-    const batch = await read(after, signal);
-    if (batch == null || !isOfOthers(batch)) return batch;
-    return gather(after, batch, { ms: GATHER_OTHERS_MS, isExpected: isOfOthers });
-  };
   return async (after) => {
     const ms = waitMs();
     if (ms > 0) await pause(system, ms, signal);
-    const first = await readPastOthers(after);
-    const isLone = first != null && ms <= 0 && isSmall(first) && !isOfOthers(first);
-    const batch = isLone ? await gather(after, first, { ms: GATHER_MS, isExpected: () => true }) : first;
+    let batch = await read(after, signal);
+    if (batch != null && last !== null && isPatient(batch))
+      batch = await gather(after, batch, GATHER_MS - Math.max(0, ms));
     if (batch == null) return null;
     last = { batch, beganMs: system.monotonicMs() };
     return batch;

@@ -174,6 +174,8 @@ export const deliveriesProjection = defineProjection<MessageEvent, Changes>({
   version: 3,
   categories: ['message'],
   tables: ['deliveries'],
+  // Most messages are delivered before they would have a row: the dispatch takes them from the log.
+  urgent: ['MessageScheduled', 'MessageRescheduled', 'RecipientsHeld', 'AttemptOutcomeUnknown', 'RecipientDeferred'],
   handlers: {
     MessageAccepted: accept,
     MessageScheduled: schedule,
