@@ -113,6 +113,10 @@ describe('a record of a trust anchor', () => {
     const below = issueCertificate({ names: ['mx.test'], issuer: oldMiddle });
     expect(problem([der(old), der(root)], anchor)).toBe(MISMATCH);
     expect(problem([der(below), der(oldMiddle), der(root)], anchor)).toBe(MISMATCH);
+    const chain = [leaf, middle, root].map(der);
+    expect(problem(chain, anchor)).toBeNull();
+    const tooEarly = Date.now() - 7 * 86_400_000;
+    expect(daneProblem({ records: [anchor], chain, names, nowMs: tooEarly })).toBe(MISMATCH);
   });
 
   test('requires signatures, not only the presence of the anchor', () => {

@@ -112,6 +112,15 @@ describe('the policy of a domain', () => {
     expect(await policy()).toEqual(enforce);
   });
 
+  test('that could not be fetched is requested again as soon as the record has another id', async () => {
+    const { policy, names, state } = await publishing({ serve: plain('no policy') });
+    expect(await policy()).toBeNull();
+    state.serve = plain(text('enforce'));
+    names.change(record('2'));
+    state.aheadMs += 61_000; // the first record is no longer cached
+    expect(await policy()).toEqual(enforce);
+  });
+
   test.each([
     ['nobody trusted has signed', issueCertificate({ names: ['mta-sts.example.test'] })],
     ['is for another name', issueCertificate({ names: ['example.test'], issuer: authority })],
