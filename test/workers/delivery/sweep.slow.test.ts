@@ -55,6 +55,21 @@ describe('the sweep, while read models do not advance and no row disappears,', (
     expect(new Set(taken).size).toBe(300);
   });
 
+  test('leaves a full queue alone, and looks ten times a second whether it still is', async () => {
+    const { pool } = await openApplied(deliveriesProjection);
+    await insertRows(pool, { count: 10, destination: `'one.example'` });
+    const taken: string[] = [];
+    let looks = 0;
+    const depth = async (): Promise<number> => {
+      looks += 1;
+      return 11;
+    };
+    const offered = takingQueue(({ messageId }) => void taken.push(messageId));
+    await sweepOver(pool, { queue: { ...offered, depth }, isOneServer: true, seconds: 1 });
+    expect(taken).toEqual([]);
+    expect(looks).toBeGreaterThanOrEqual(2 * 10);
+  });
+
   test('queues lost jobs again after four seconds', async () => {
     const taken = await sweepFor(9, { count: 3_000, destination: `'one.example'` }, true);
     const times = Map.groupBy(taken, (id) => id);
