@@ -183,8 +183,11 @@ const openDelivering = async (more: Partial<DestinationQueuesParts>) => {
     suspend: async () => undefined,
     ...more,
   });
-  const work = (destination: string | null) =>
-    queues.handlerOf('transactional')({ due: [{ messageId, destination }] }, new AbortController().signal);
+  const work = (destination: string | null, isExpired = false) =>
+    queues.handlerOf('transactional')(
+      { due: [{ messageId, destination, ...(isExpired ? { isExpired } : {}) }] },
+      new AbortController().signal,
+    );
   return { service, messageId, system, queues, work };
 };
 
@@ -227,6 +230,26 @@ test('a suspension is recorded even if the log is away for a moment, and a stop 
   await system.advance(400);
   await closed;
   expect(recorded).toEqual([suspension]);
+});
+
+test('what mail met that was taken for expired, and was sent after all, limits no destination', async () => {
+  const reports: unknown[] = [];
+  const report = (one: unknown): readonly never[] => {
+    reports.push(one);
+    return [];
+  };
+  const { queues, work, service, messageId } = await openDelivering({
+    transports: { live: accepting, test: accepting },
+    destinations: { providerOf: async (domain) => domain },
+    destinationLimits: {
+      ...{ concurrencyOf: () => 1, waitMsOf: () => 0, capacityOf: () => 1, started: () => undefined },
+      ...{ destinationOf: async (domain: string) => domain, isSuspendedFor: () => false, report },
+    } as unknown as DestinationQueuesParts['destinationLimits'],
+  });
+  await work('example.org', true);
+  await expect.poll(async () => (await service.history(messageId)).at(-1)).toBe('RecipientDelivered');
+  await queues.close();
+  expect(reports).toEqual([]);
 });
 
 test('a stop lets an attempt continue for 5 s, and is over after 8 s even if the attempt hangs', async () => {

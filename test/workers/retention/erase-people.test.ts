@@ -237,6 +237,19 @@ describe('the erasure of a person', () => {
     expect((await ask('GET', `/v1/erasures/${id}`)).body.state).toBe('completed');
   });
 
+  test('removes no message after a legal hold has begun, also within a walk', async () => {
+    const { id: messageId } = await send();
+    await attempt(messageId, 'delivered');
+    await erase();
+    const postgres = createPostgresRetention({ pool: made.pool() });
+    const eraseRefusedRequests: Retention['eraseRefusedRequests'] = async (running) => {
+      await ask('PUT', '/v1/organization/holds', { active: true });
+      return postgres.eraseRefusedRequests(running);
+    };
+    await rounds(1, { ...postgres, eraseRefusedRequests });
+    expect((await ask('GET', `/v1/messages/${messageId}`)).body.content).toBe('stored');
+  });
+
   test('does not affect mail of other organizations to the address', async () => {
     const { id } = await send({}, made.otherKey());
     await erase();

@@ -8,7 +8,7 @@ import type { Origin } from '../../../src/commands/execute.ts';
 import { removeMember } from '../../../src/commands/member.ts';
 import { cancelMessage } from '../../../src/commands/message/attempt.ts';
 import { loadOrganization } from '../../../src/commands/organization.ts';
-import type { Retention } from '../../../src/domain/ports/contents.ts';
+import type { OldContent, Retention } from '../../../src/domain/ports/contents.ts';
 import type { System } from '../../../src/lib/async/async.ts';
 import { PROJECTIONS } from '../../../src/projections/all.ts';
 import { RUNNER_CONNECTIONS, rebuild } from '../../../src/projections/runner.ts';
@@ -132,6 +132,18 @@ describe('retention', () => {
     await age(open, 1);
     expect(await round()).toBe(1);
     await keptDays(30);
+  });
+
+  test('goes on behind a page of contents that are all needed', async () => {
+    const messageId: string = (await send()).body.id;
+    const page = Array.from({ length: 500 }, (_, number): OldContent => {
+      const id = `${number}`.padStart(8, '0');
+      return { id: `${id}-0000-4000-8000-000000000000`, kind: 'message', messageId, storedAt: '2026-01-01T00:00:00Z' };
+    });
+    const asked: (OldContent | null)[] = [];
+    const contents: Retention['contents'] = async ({ after }) => (asked.push(after) === 1 ? page : []);
+    expect(await round({ ...createPostgresRetention({ pool }), contents })).toBe(0);
+    expect(asked).toEqual([null, page.at(-1)]);
   });
 
   test('answers a repeated send as before, with its addresses, although the content has expired', async () => {
