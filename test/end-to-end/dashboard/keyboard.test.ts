@@ -4,7 +4,7 @@ import { eventually } from '../../support/api-client.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
 import { type Keyboard, keyboardOf } from './keyboard.ts';
-import { startDashboard, WIDE } from './support.ts';
+import { type Role, startDashboard, WIDE } from './support.ts';
 
 /** Every purpose of the dashboard, without a mouse. */
 
@@ -45,8 +45,9 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
   });
   afterAll(() => hook?.close());
 
-  const sit = async (walk: (page: Page, keyboard: Keyboard) => Promise<void>): Promise<void> => {
-    const { page, complaints, close } = await dashboard.openAs('owner', WIDE, { keepsPolicy: true });
+  /** Works as a member of the role whose job it is. */
+  const sit = async (role: Role, walk: (page: Page, keyboard: Keyboard) => Promise<void>): Promise<void> => {
+    const { page, complaints, close } = await dashboard.openAs(role, WIDE, { keepsPolicy: true });
     await page.goto('/dashboard');
     await page.getByRole('heading', { level: 1 }).waitFor();
     await walk(page, keyboardOf(page, unseen));
@@ -56,7 +57,7 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
   };
 
   test.concurrent('a key can be created, rotated, and viewed in the past', () =>
-    sit(async (page, keyboard) => {
+    sit('developer', async (page, keyboard) => {
       const { go, confirm, follow, type } = keyboard;
       await go('k', 'API keys');
       await confirm('Create a key', () => type('Name', 'The shop'), 'I have copied it');
@@ -72,7 +73,7 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
     }));
 
   test.concurrent('a message explains why it did not arrive, and waiting messages can be cancelled in bulk', () =>
-    sit(async (page, { go, confirm, type }) => {
+    sit('developer', async (page, { go, confirm, type }) => {
       await go('m', 'Messages');
       await page.getByText('Not for Eve').waitFor();
       await page.keyboard.press('/');
@@ -110,7 +111,7 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
     }));
 
   test.concurrent('a template can be edited, previewed, tested and published', () =>
-    sit(async (page, { go, follow, reach, confirm, type }) => {
+    sit('developer', async (page, { go, follow, reach, confirm, type }) => {
       await go('t', 'Templates');
       await follow(/Order/);
       await page.frameLocator('iframe:not(.behind)').getByText('Soon.').waitFor();
@@ -126,7 +127,7 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
     }));
 
   test.concurrent('a webhook shows its attempts, resends one and replays a period', () =>
-    sit(async (page, { go, follow, press }) => {
+    sit('developer', async (page, { go, follow, press }) => {
       await go('w', 'Webhooks');
       await follow(new RegExp(new URL(hook.url).host));
       await page.getByRole('button', { name: 'Send now' }).waitFor();
@@ -143,7 +144,7 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
     }));
 
   test.concurrent('a destination can be retried at once, and a DNS record copied and checked', () =>
-    sit(async (page, { go, follow, press, confirm }) => {
+    sit('owner', async (page, { go, follow, press, confirm }) => {
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       await page.route('**/v1/destinations', (route) =>
         route.fulfill({ json: { object: 'list', data: [SUSPENDED], has_more: false, next_cursor: null } }),
@@ -165,7 +166,7 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
     }));
 
   test.concurrent('statistics can be grouped, exported and followed to messages', () =>
-    sit(async (page, { go, press, choose }) => {
+    sit('analyst', async (page, { go, press, choose }) => {
       await go('s', 'Statistics');
       await choose('Time', 'Last 24');
       await page.waitForURL(/period=24h/);
@@ -177,7 +178,7 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
     }));
 
   test.concurrent('a proof can be created, checked and exported', () =>
-    sit(async (page, { go, follow, press }) => {
+    sit('owner', async (page, { go, follow, press }) => {
       await go('a', 'Audit');
       await follow(/created a template/);
       const sign = page.getByRole('button', { name: 'Sign now' });
@@ -209,7 +210,7 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
   };
 
   test.concurrent('letter keys move through refusals, deliveries and entries, search entries, and pause events', () =>
-    sit(async (page, { go, follow }) => {
+    sit('owner', async (page, { go, follow }) => {
       await go('r', 'Requests');
       await page.getByRole('region', { name: 'Refused requests' }).getByRole('link').nth(3).waitFor();
       await walkDown(page, 'request');
@@ -239,9 +240,9 @@ describe.skipIf(chromiumIsMissing)('with the keyboard only', { timeout: 240_000 
       await page.getByRole('link', { name: /created a template/ }).waitFor({ state: 'detached' });
     }));
 
-  // All walks share the session, so it ends last.
+  // The walks of a role share its session, so it ends last.
   test('the member can sign out', () =>
-    sit(async (page, { press }) => {
+    sit('owner', async (page, { press }) => {
       await press('Sign out');
       await page.getByLabel('API key').waitFor();
     }));
