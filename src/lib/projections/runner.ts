@@ -33,6 +33,11 @@ const BATCH_EVENTS_MAX = 4000;
  * second. Longer makes read models older where no reader waits, and takes memory; shorter writes more and delays mail.
  */
 const GATHER_MS = 1_000;
+/**
+ * While it gathers, a projection looks at new events this often. Shorter costs processor time for each of many small pages,
+ * longer delays urgent events.
+ */
+const LOOK_EVERY_MS = 100;
 /** Shortest time between two batches under load. */
 const BUSY_PACE_MS = 100;
 /** A batch this large means load: some seven hundred events a second. */
@@ -94,17 +99,21 @@ const createNextBatch = (
     untilAborted(until, log.next(after, { eventsMax: BATCH_EVENTS_MAX, name }));
   const isPatient = ({ events, isFull }: FollowedBatch): boolean =>
     !(isFull || events.some(({ type }) => urgent.includes(type)));
-  /** Follows the log until the time is up or a reader waits. @returns all that came after a position until then. */
+  /** Follows the log until the time is up, a reader waits, or an event is urgent. @returns all that came after a position. */
   const gather = async (after: Position, first: FollowedBatch, ms: number): ReturnType<typeof read> => {
     const over = new AbortController();
     const end = (): void => over.abort(ENDED);
     const stop = awaited.onBeyond(name, after, end);
+    signal.addEventListener('abort', end);
     try {
       pause(system, ms, over.signal).then(end, end);
-      let seen: Awaited<ReturnType<typeof read>> = first;
-      while (seen != null && isPatient(seen) && !over.signal.aborted) seen = await read(seen.position, over.signal);
+      for (let seen: Awaited<ReturnType<typeof read>> = first; seen != null && isPatient(seen); ) {
+        await pause(system, LOOK_EVERY_MS, over.signal);
+        seen = over.signal.aborted ? null : await read(seen.position, over.signal);
+      }
     } finally {
       stop();
+      signal.removeEventListener('abort', end);
       end();
     }
     return read(after, signal);
