@@ -30,7 +30,7 @@ test('docs/analysts.md lists each view with its columns and types, and its examp
 
   const { client } = await logIn(pool, organizations[0] ?? '');
   const now = `timestamptz '${history.system.now().toISOString()}'`;
-  expect(examples).toHaveLength(7);
+  expect(examples).toHaveLength(8);
   for (const example of examples) {
     const { rows } = await client.query(example.replaceAll('now()', now));
     expect(rows.length, example).toBeGreaterThan(0);

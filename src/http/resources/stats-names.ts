@@ -60,6 +60,22 @@ export const namesIn = async (
   return new Map(found.flat());
 };
 
+/** Letters of a tag's digest that stand for the tag in the views of analysts (`projections/analytics.sql`). */
+const TAG_ID_LETTERS = 16;
+
+interface NamedStats {
+  readonly stats: Stats;
+  /** `tag_id` in the views of analysts, by the shown tag; without those that are shown alike. */
+  readonly tagIds: ReadonlyMap<string, string>;
+}
+
+const idsByName = (tags: readonly string[], nameOf: (tag: string) => string): NamedStats['tagIds'] =>
+  new Map(
+    [...Map.groupBy(tags, nameOf)].flatMap(([name, [tag = '', ...alike]]) =>
+      alike.length === 0 ? [[name, tag.slice(0, TAG_ID_LETTERS)]] : [],
+    ),
+  );
+
 /**
  * The statistics with tags in clear, as the contents of a message tell them. Where these are erased or expired, as those of
  * a tag that is no longer used, it is shown by its digest.
@@ -69,9 +85,9 @@ export const nameTags = async (
   by: QueryStats,
   { secret, caller }: { readonly secret: Uint8Array; readonly caller: Caller },
   stats: Stats,
-): Promise<Stats> => {
+): Promise<NamedStats> => {
   const at = by.groupBy.indexOf('tag');
-  if (at === -1) return stats;
+  if (at === -1) return { stats, tagIds: new Map() };
   const all = [...stats.groups, ...(stats.previous?.groups ?? [])];
   const tags = [...new Set(all.flatMap(({ groups }) => groups[at] ?? []))].filter((tag) => tag !== STATS_OTHERS);
   const heads = await context.contents.heads(await readModels.stats.tagContents({ ...by, tags }));
@@ -93,5 +109,6 @@ export const nameTags = async (
     data: period.data.map(withName),
     groups: period.groups.map(withName),
   });
-  return { ...shown(stats), ...(stats.previous === undefined ? {} : { previous: shown(stats.previous) }) };
+  const previous = stats.previous === undefined ? {} : { previous: shown(stats.previous) };
+  return { stats: { ...shown(stats), ...previous }, tagIds: idsByName(tags, nameOf) };
 };

@@ -110,7 +110,7 @@ interface StatsRequest {
   readonly attribution: StatsAttribution;
   readonly groupBy: readonly StatsDimension[];
   readonly metrics: readonly StatsMetric[];
-  /** Names of ids that are values of dimensions; empty unless a table is requested. */
+  /** Names of ids that are values of dimensions, in a table only, and ids of tags. */
   readonly names: ReadonlyMap<string, string>;
   /** ISO 8601. */
   readonly completeUntil: string;
@@ -165,6 +165,9 @@ type StatsTable = (typeof STATS_TABLES)[number];
 /** Rows that are written in one turn of the event loop: some milliseconds. */
 const CHUNK_ROWS = 500;
 
+/** Column beside an id with its name, or beside a tag with its id in the views of analysts. */
+const secondColumn = (dimension: StatsDimension): string => (dimension === 'tag' ? 'tag_id' : `${dimension}_name`);
+
 /** A flat row; the same columns in each. */
 const tableRow = (
   { start, groups, ...row }: Stats['data'][number],
@@ -174,7 +177,9 @@ const tableRow = (
   ...named(groups, groupBy),
   ...Object.fromEntries(
     groupBy.flatMap((dimension, index) =>
-      hasNames(dimension) ? [[`${dimension}_name`, names.get(groups[index] ?? '') ?? '']] : [],
+      hasNames(dimension) || dimension === 'tag'
+        ? [[secondColumn(dimension), names.get(groups[index] ?? '') ?? '']]
+        : [],
     ),
   ),
   ...Object.fromEntries(metrics.map((name) => [name, row[name]])),
@@ -359,10 +364,11 @@ export const getStatsRoute = endpoint(
       comparesPrevious: asked.compare !== undefined,
     };
     if (!areKept(by)) throw refuse('group_by', TAG_ALONE);
-    const stats = await nameTags(deps, by, { secret, caller }, await deps.readModels.stats.query(by));
+    const { stats, tagIds } = await nameTags(deps, by, { secret, caller }, await deps.readModels.stats.query(by));
     const metrics = asked.metrics ?? STATS_METRICS;
     const completeUntil = stats.completeUntil ?? now.toISOString();
-    const names = table === null ? new Map<string, string>() : await namesIn(deps.context, stats, groupBy);
+    const resources = table === null ? [] : await namesIn(deps.context, stats, groupBy);
+    const names = new Map([...resources, ...tagIds]);
     const shown: StatsRequest = { granularity, timezone, attribution, groupBy, metrics, names, completeUntil };
     reply.header('vary', 'accept');
     if (table === null) return serializeStats(stats, shown);
