@@ -198,8 +198,7 @@ export const requireRevision = (
 const findOwn = async ({ store }: Tools, { stream, expected, events }: Append): Promise<AppendResult | undefined> => {
   const from = expected === 'no-stream' ? 0 : expected + 1;
   const found = await store.readStream(stream, { from, limit: events.length });
-  const isOwn = found.length === events.length && found.every(({ id }, index) => id === events[index]?.id);
-  return isOwn ? found.at(-1) : undefined;
+  return found.every(({ id }, index) => id === events[index]?.id) ? found.at(-1) : undefined;
 };
 
 /** Appends, or finds that an earlier try did. */

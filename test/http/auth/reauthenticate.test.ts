@@ -1,6 +1,11 @@
 import { request as open } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyRequest } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { formatSecret, SECRET_RANDOM_BYTES } from '../../../src/domain/api-key/secret.ts';
+import { type AuthContext, reauthenticate } from '../../../src/http/auth/authenticate.ts';
+import type { GuardedRoute } from '../../../src/http/route-rules.ts';
+import { callerWith } from '../../support/controls/api-key.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
 /** Longer than a key is accepted without re-authentication. */
@@ -108,5 +113,46 @@ describe('a request that waits for events', () => {
     const expiresAt = new Date(service.deps.context.system.now().getTime() + 500).toISOString();
     const { value } = await service.makeKey(...place, { permissions: ['read'], expiresAt });
     expect((await wait(value, 1)).statusCode).toBe(401);
+  });
+});
+
+describe('a request that is authenticated again', () => {
+  const rule: GuardedRoute = { permission: 'any', kind: 'read', environments: ['live'], status: 200, errors: [] };
+  const caller = callerWith({ permissions: [] });
+  const session = { sessionId: 'ses_1', organizationId: caller.organizationId, startedAt: '2026-01-01T00:00:00Z' };
+
+  /** A session that signed in, and the request of its browser. `changes`: of the key cache since. */
+  const open = (changes: number) => {
+    const noted: unknown[] = [];
+    const value = formatSecret('session', Buffer.alloc(SECRET_RANDOM_BYTES));
+    const endsAt = '2099-01-01T00:00:00Z';
+    const holder = { kind: 'session', session: { ...session, expiresAt: endsAt } };
+    const auth = {
+      system: { monotonicMs: () => 0, now: () => new Date('2026-01-01T00:01:00Z') },
+      sessionActivity: { isIdle: async () => false, note: (one: unknown) => noted.push(one) },
+      usageMarks: { mark: (one: unknown) => noted.push(one) },
+      keyCache: {
+        ...{ changes: () => changes, isFresh: () => true, callerOf: () => ({ ...caller }) },
+        find: () => ({ carrier: 'cookie', endsAt, holder, secretHash: 'x', ranges: [] }),
+        settingsOf: () => ({ sessionHours: 24, sessionIdleMinutes: 60 }),
+      },
+    } as unknown as AuthContext;
+    const presented = { carrier: 'cookie', value, problem: null, environment: 'live', isUnattended: false };
+    const authenticated = { caller, rateLimits: {}, presented, atMs: 0, changes: 0, endsAtMs: null };
+    const request = { authenticated, ip: '192.0.2.1', query: {}, method: 'GET' } as unknown as FastifyRequest;
+    return { noted, again: () => reauthenticate(auth, rule, request) };
+  };
+
+  test('is not looked up again within a moment, unless a key or session has changed', async () => {
+    expect(await open(0).again()).toBe(caller);
+    const changed = await open(1).again();
+    expect(changed).not.toBe(caller);
+    expect(changed).toEqual(caller);
+  });
+
+  test('does not keep its session alive', async () => {
+    const { again, noted } = open(1);
+    await again();
+    expect(noted).toEqual([]);
   });
 });
