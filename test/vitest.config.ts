@@ -10,7 +10,7 @@ export default defineConfig({
     // Tests mostly wait for engines, so this is twice the cores of a small machine.
     maxWorkers: 4,
     restoreMocks: true,
-    // A test without assertions would pass whatever happens.
-    expect: { requireAssertions: true },
+    // A test without assertions would pass whatever happens. What is polled may take long on a busy machine.
+    expect: { requireAssertions: true, poll: { timeout: 30_000 } },
   },
 });

@@ -72,7 +72,7 @@ describe('in-memory projections', () => {
     await caughtUp;
     expect(keys.streams).toEqual(['apiKey-key_1']);
     await appendKey(store, 'key_2');
-    await vi.waitFor(() => expect(keys.streams).toEqual(['apiKey-key_1', 'apiKey-key_2']));
+    await vi.waitFor(() => expect(keys.streams).toEqual(['apiKey-key_1', 'apiKey-key_2']), { timeout: 20_000 });
     expect(keys.onChange).toHaveBeenCalledTimes(2);
     expect([domains.streams, domains.onChange.mock.calls]).toEqual([[], []]);
   });
@@ -110,6 +110,8 @@ describe('in-memory projections', () => {
     await first.over;
     await appendKey(store, 'key_3');
     begin(work);
-    await vi.waitFor(() => expect(keys.streams).toEqual(['apiKey-key_1', 'apiKey-key_2', 'apiKey-key_3']));
+    await vi.waitFor(() => expect(keys.streams).toEqual(['apiKey-key_1', 'apiKey-key_2', 'apiKey-key_3']), {
+      timeout: 20_000,
+    });
   });
 });

@@ -83,5 +83,7 @@ test('workers know their places by their sessions, without processes that do not
     { workers: 2, place: 1 },
   ]);
   const [awake] = sessions;
-  await vi.waitFor(async () => expect(await readWorkerPlace(awake, 50)).toEqual({ workers: 1, place: 0 }));
+  await vi.waitFor(async () => expect(await readWorkerPlace(awake, 50)).toEqual({ workers: 1, place: 0 }), {
+    timeout: 20_000,
+  });
 });

@@ -90,14 +90,14 @@ describe('an endpoint that asks for a client certificate', () => {
     };
     expect(await shown()).toBe('outbox.test');
     write(issueCertificate({ names: ['renewed.test'], issuer: authority }));
-    await vi.waitFor(async () => expect(await shown()).toBe('renewed.test'));
+    await vi.waitFor(async () => expect(await shown()).toBe('renewed.test'), { timeout: 20_000 });
     const before = logger.said('error').length;
     writeFileSync(tlsFiles.cert, 'broken');
-    await vi.waitFor(() => expect(logger.said('error')).toHaveLength(before + 1));
+    await vi.waitFor(() => expect(logger.said('error')).toHaveLength(before + 1), { timeout: 20_000 });
     expect(String((logger.fieldsOf('error').at(-1) as { err: Error }).err)).toContain(`cannot use ${variables}`);
     expect(await shown()).toBe('renewed.test');
     write(issueCertificate({ names: ['again.test'], issuer: authority }));
-    await vi.waitFor(async () => expect(await shown()).toBe('again.test'));
+    await vi.waitFor(async () => expect(await shown()).toBe('again.test'), { timeout: 20_000 });
     expect(logger.said('error').filter((said) => said === logger.said('error')[before])).toHaveLength(1);
     end();
     await target.close();

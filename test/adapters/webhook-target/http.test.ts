@@ -58,7 +58,7 @@ describe('organizations', () => {
     });
     const { post: send } = target(true);
     const posts = Array.from({ length: 20 }, () => send(post(`http://127.0.0.1:${port}/hangs`, 60_000, 'org_1')));
-    await vi.waitFor(() => expect(hanging).toBe(16)); // the limit of one organization for an origin
+    await vi.waitFor(() => expect(hanging).toBe(16), { timeout: 20_000 }); // the limit of one organization for an origin
     expect((await send(post(`http://127.0.0.1:${port}/`, 60_000, 'org_2'))).status).toBe(200);
     expect(hanging).toBe(16);
     end.resolve();

@@ -133,7 +133,7 @@ test('a jump ends the previous subscription', async () => {
   await follower.next('', ALL);
   expect(ended).not.toHaveBeenCalled();
   const further = follower.next('9999999999999999', ALL);
-  await vi.waitFor(() => expect(ended).toHaveBeenCalledTimes(1));
+  await vi.waitFor(() => expect(ended).toHaveBeenCalledTimes(1), { timeout: 20_000 });
   await follower.close();
   expect(await further).toBeNull();
 });

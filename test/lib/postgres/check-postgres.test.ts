@@ -72,7 +72,7 @@ test('a pool survives the end of its connections and opens new ones', async () =
   const admin = createPool({ url: inject('postgresUrl'), name: 'test', logger: silentLogger });
   await admin.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
   await admin.end();
-  await vi.waitFor(() => expect(warn).toHaveBeenCalled());
+  await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 20_000 });
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
 });
 
