@@ -22,8 +22,8 @@ export class ForeignEvent extends Error {
   override readonly name = 'ForeignEvent';
   constructor({ id, type, stream }: { readonly id: string; readonly type: string; readonly stream: StreamName }) {
     super(
-      `this service did not write event ${id} (${type}) of ${stream}, so nothing is decided from it: somebody changed the ` +
-        'database. Ask the operator to run `outbox audit check`',
+      `event ${id} (${type}) of ${stream} was inserted or changed in the database: this service did not write it, so nothing is ` +
+        'decided from it. Ask the operator to run `outbox audit check`',
     );
   }
 }

@@ -195,7 +195,13 @@ export const beginErrorAnswer = (
   const { status, body, fault } = errorAnswer(error);
   if (fault)
     logger.error(
-      { error, requestId: request.id, method: request.method, url: request.routeOptions.url },
+      {
+        error,
+        ...(error instanceof ForeignEvent ? { alarm: 'audit' } : {}),
+        requestId: request.id,
+        method: request.method,
+        url: request.routeOptions.url,
+      },
       'a request failed',
     );
   if (body.error.retry_after !== undefined) reply.header('retry-after', body.error.retry_after);

@@ -71,7 +71,7 @@ describe('an access review', () => {
     expect([longAgo.access, longAgo.events]).toEqual([[], []]);
     const today = new Date().toISOString().slice(0, 10);
     const fact = (await reviewAt(today)).facts.find(({ name }) => name === 'As of');
-    expect(fact?.value).toContain(`the end of ${today} in UTC`);
+    expect(fact?.value).toContain(`${today} so far in UTC`);
     expect((await ask(`${URL}?at=2999-01-01`)).statusCode).toBe(400);
   });
 

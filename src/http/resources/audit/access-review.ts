@@ -10,7 +10,7 @@ import type { FoundEntry } from '../../../projections/audit/tiles.ts';
 import { maskText, seesContents } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint, type RouteContext } from '../../endpoint.ts';
-import { isDate } from '../../fields.ts';
+import { endOfDay, isDate } from '../../fields.ts';
 import { atParameter, readYourWrites, routeAsOf } from '../../reading.ts';
 import { readRequestFacts } from '../api-keys/key-events.ts';
 import { readNames } from './find-entries.ts';
@@ -191,6 +191,13 @@ const review = async (route: RouteContext, caller: Caller, { now, lastLeaf, word
   };
 };
 
+/** A day that is not over is read as it is now. */
+const momentInWords = (at: string, now: string, timezone: string): string => {
+  if (!isDate(at)) return atTime(now);
+  const day = now < endOfDay(at, timezone) ? `${at} so far` : `the end of ${at}`;
+  return `${day} in ${timezone}, ${atTime(now)}`;
+};
+
 const momentAsked = async (route: RouteContext, caller: Caller, at: string | undefined): Promise<ReviewMoment> => {
   const { deps } = route;
   const past = await routeAsOf(route, caller, at);
@@ -203,8 +210,7 @@ const momentAsked = async (route: RouteContext, caller: Caller, at: string | und
   }
   const now = past.route.deps.context.system.now().toISOString();
   const { timezone } = route.auth.keyCache.settingsOf(caller.organizationId);
-  const words = at !== undefined && isDate(at) ? `the end of ${at} in ${timezone}, ${atTime(now)}` : atTime(now);
-  return { now, lastLeaf: past.asOf.leaf_index, words };
+  return { now, lastLeaf: past.asOf.leaf_index, words: momentInWords(at ?? '', now, timezone) };
 };
 
 export const getAccessReviewRoute = endpoint(
