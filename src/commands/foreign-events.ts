@@ -12,7 +12,7 @@ import { adoptionsStream } from '../domain/kernel/streams.ts';
 import type { Logger } from '../lib/async/async.ts';
 
 /**
- * Nothing is decided from an event that this service did not write (`domain/kernel/event-macs.ts`) and that no operator adopted. An
+ * Nothing is decided from an event that this service did not write (`domain/kernel/event-macs.ts`) and that are not adopted by an operator. An
  * intruder with the database can insert one. A command that loads it is refused (`load`), and workers and the key cache leave it out
  * (`withoutForeign`). The read models and the audit trees have it: signing stops before it.
  */
@@ -43,7 +43,7 @@ const readAdopted = async ({ readStream }: Log, isAuthentic: IsAuthentic): Promi
   return position;
 };
 
-/** @returns the events that this service did not write and nobody adopted. The log is read only if there may be some. */
+/** @returns the events that this service did not write and that are not adopted. The log is read only if there may be some. */
 const foreignAmong = async (store: Log, events: readonly RecordedEvent[]): Promise<readonly RecordedEvent[]> => {
   const { isAuthentic } = store;
   if (isAuthentic === undefined) return [];
@@ -72,7 +72,7 @@ export const withoutForeign = (store: EventStore, logger: Logger): EventStore =>
     const { id: eventId, type, stream } = first;
     logger.error(
       { alarm: 'audit', eventId, type, stream, count: foreign.size },
-      'left out an event that this service did not write: somebody changed the database. Run `outbox audit check`',
+      'left out an event that this service did not write: the database was changed from outside. Run `outbox audit check`',
     );
     return { ...page, events: page.events.filter((event) => !foreign.has(event)) };
   };

@@ -15,7 +15,7 @@ const FORGE = `
 const MESSAGE = { from: 'a@example.test', subject: 'Hello', text: 'Hello' };
 const LEFT_OUT = 'left out an event that this service did not write';
 
-test('an event that somebody inserts into the database sends no mail, makes no key and decides nothing, until it is adopted', async () => {
+test('an event that is inserted into the database sends no mail, makes no key and decides nothing, until it is adopted', async () => {
   const place = await placeForTest({ AUDIT_INTERVAL: '1' });
   const service = await programForTest(place);
   const admin = await unlimitedKey(place);
@@ -61,7 +61,7 @@ test('an event that somebody inserts into the database sends no mail, makes no k
   );
   expect((await thief.get('/v1/messages')).status).toBe(401);
 
-  // A later event of a true key: whoever decides from the stream is refused.
+  // A later event of a true key: commands that load the stream are refused.
   const other = (await api.post('/v1/api-keys', made)).body.id;
   await forge(`apiKey-${other}`, `apiKey-${other}`, 0, ['"read"', '"admin"']);
   const refused = await api.post(`/v1/api-keys/${other}/rotate`, {});

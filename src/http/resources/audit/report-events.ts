@@ -20,7 +20,7 @@ import type { Report } from './report.ts';
  * leaves of the audit tree, so a report is only made if both are equal.
  */
 
-export interface DescribedEvent {
+interface DescribedEvent {
   readonly event: RecordedEvent;
   readonly sentence: string;
 }
