@@ -24,10 +24,11 @@ describe('the erasure of a person', () => {
     await click(shown.id, shown.recipients[0]?.id ?? '', 0);
     const { body: hook } = await ask('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.*'] });
     await ask('GET', '/v1/webhooks');
-    const { rows: events } = await made
-      .pool()
-      .query('select event_id from read_models.customer_events where subject_id = $1', [shown.id]);
-    expect(events.length).toBeGreaterThan(1);
+    const eventsOfShown = async () =>
+      (await made.pool().query('select event_id from read_models.customer_events where subject_id = $1', [shown.id]))
+        .rows;
+    await expect.poll(async () => (await eventsOfShown()).length, { timeout: 20_000 }).toBeGreaterThan(1);
+    const events = await eventsOfShown();
     await made.pool().query(
       `insert into vault.webhook_tries (delivery_id, attempt, at, duration_ms, answer, url, header_names, body_bytes, body_sha256)
        values ($1, 1, now(), 1, $2, 'http://127.0.0.1:9/', '', 1, '\\x00')`,
