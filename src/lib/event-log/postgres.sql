@@ -84,7 +84,7 @@ begin
 end
 $$;
 
--- Keeps a whole partition ahead of a position. Attaching waits for nobody who reads or appends; if something else holds
+-- Keeps a whole partition ahead of a position. Attaching waits for no reader and no append; if something else holds
 -- the table (vacuum, a detachment), a later call tries again, long before the partition is needed.
 create or replace function event_log.add_partitions(head bigint) returns void language plpgsql
 as $$

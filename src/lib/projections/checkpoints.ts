@@ -164,7 +164,7 @@ interface HurryOptions {
   readonly signal: AbortSignal;
 }
 
-/** Notes for what readers of other processes wait, until the signal aborts. While it cannot, they wait as if nobody read. */
+/** Notes for what readers of other processes wait, until the signal aborts. While it cannot, they wait up to a second. */
 export const hurryForOthers = async ({ pool, system, awaited, signal }: HurryOptions): Promise<void> => {
   const listen = (client: PoolClient): Promise<unknown> => {
     const lost = new Promise((resolve) => client.once('end', resolve));
