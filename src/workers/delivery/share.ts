@@ -29,22 +29,22 @@ interface ShareParts {
   readonly system: System;
 }
 
-/** A share is everything until the first look, and stays as it was after a failed one. @returns it, and what keeps it up to date. */
+/** A share is empty until the first look, and stays as it was after a failed one. @returns it, and what keeps it up to date. */
 export const createShare = ({
   workerPlace,
   leadership: { isLeader },
   system,
 }: ShareParts): { readonly share: Share; readonly jobs: Readonly<Record<string, Work>> } => {
   if (workerPlace === undefined) return { share: { isEmpty: () => !isLeader(), has: isLeader }, jobs: {} };
-  let known: WorkerPlace = { place: 0, workers: 1 };
+  let known: WorkerPlace | null = null;
   const look = async (): Promise<number> => {
     known = await workerPlace();
     return LOOK_EVERY_MS;
   };
   return {
     share: {
-      isEmpty: () => false,
-      has: (messageId) => known.workers < 2 || crc32(messageId) % known.workers === known.place,
+      isEmpty: () => known === null,
+      has: (messageId) => known !== null && crc32(messageId) % known.workers === known.place,
     },
     jobs: { 'watch of other workers': repeat(system, look) },
   };

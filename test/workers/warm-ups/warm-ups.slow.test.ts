@@ -185,7 +185,9 @@ describe('a domain in warm-up', () => {
     const ids = [...(await sendMany(service, 3, 'one.example')), ...(await sendMany(service, 3, 'two.example'))];
     const other = await sendMany(service, 2, 'else.example');
     const providerOf = async (domain: string) => (domain === 'else.example' ? 'else.test' : 'provider.test');
-    for (let process = 0; process < 2; process += 1) service.workers({ destinations: { providerOf } }).start();
+    for (const place of [0, 1]) {
+      service.workers({ destinations: { providerOf }, workerPlace: async () => ({ place, workers: 2 }) }).start();
+    }
     await settled(service, other, { delivered: 2 });
     await settled(service, ids, { delivered: 4, held: 2 });
     expect(await takenOf(service, 'provider.test')).toBe(4);
