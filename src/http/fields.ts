@@ -38,6 +38,15 @@ export const completeUntilField = () => ({
     .describe('Present while the list lags: everything recorded until this time is included.'),
 });
 
+/** Decides between an incomplete list and an error while the read model lags. */
+export const consistencyParameter = () =>
+  z
+    .literal('strict')
+    .optional()
+    .describe(
+      '`strict`: respond with `503` while the list lags, as during an upgrade. Default: return what the list has, with `complete_until`.',
+    );
+
 export interface List<Item> {
   readonly object: 'list';
   readonly data: readonly Item[];

@@ -31,6 +31,7 @@ import {
   type AsOf,
   asOfFields,
   completeUntilField,
+  consistencyParameter,
   endOfDay,
   isDate,
   listOf,
@@ -90,14 +91,16 @@ export const readYourWrites = async (
   throw new DomainError('unavailable', `this list ${why}`, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 };
 
-/** Decides between an incomplete list and an error while the read model lags. */
-export const consistencyParameter = () =>
-  z
-    .literal('strict')
-    .optional()
-    .describe(
-      '`strict`: respond with `503` while the list lags, as during an upgrade. Default: return what the list has, with `complete_until`.',
-    );
+/** Longer: such reads take as long while read models are rebuilt. Shorter: on a busy machine they miss what was just written. */
+const RECENT_WAIT_MS = 500;
+
+/** Hurries read models, for reads that may miss what was just written. @throws {StoreUnavailable} */
+export const readRecent = async (
+  { context, readModels }: Pick<HttpDependencies, 'context' | 'readModels'>,
+  names: readonly ProjectionName[],
+): Promise<void> => {
+  await readModels.waitFor(names, await context.store.head(), { timeoutMs: RECENT_WAIT_MS });
+};
 
 /** Fields by which a list says that it is incomplete; none: it is not. */
 export interface Completeness {

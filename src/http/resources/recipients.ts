@@ -33,6 +33,7 @@ import {
   SHOWN_FIELD,
   secretHeaders,
 } from '../pages/page.ts';
+import { readRecent } from '../reading.ts';
 import { requireContent } from './messages/message.ts';
 import { TOPICS_MAX } from './topics.ts';
 import { linkSuspended } from './tracking.ts';
@@ -77,13 +78,11 @@ const openLink = async (deps: Context, { token, locale }: PageCall): Promise<Lin
 };
 
 /** Topics of the sender, oldest first. */
-const topicsOf = async (
-  { readModels }: Context,
-  { message: { state } }: LinkedRecipient,
-): Promise<readonly ExistingTopic[]> => {
+const topicsOf = async (deps: Context, { message: { state } }: LinkedRecipient): Promise<readonly ExistingTopic[]> => {
   const { organizationId, accepted } = state;
   const by = { organizationId, domainId: accepted.domainId, limit: TOPICS_MAX, after: null };
-  return (await readModels.topics.list(by)).items.toReversed();
+  await readRecent(deps, ['topics']);
+  return (await deps.readModels.topics.list(by)).items.toReversed();
 };
 
 const requestOf = ({ request }: PageCall): RecipientRequest => ({

@@ -7,6 +7,7 @@ import { type FoundKind, NAMED_KINDS, type Within } from '../../projections/sear
 import { holds, seesContents, visibleDomainId } from '../auth/permissions.ts';
 import { endpoint, type RouteContext } from '../endpoint.ts';
 import { line, listOf, listSchema } from '../fields.ts';
+import { readRecent } from '../reading.ts';
 import { type GuardedRouteName, ROUTES } from '../route-table.ts';
 import { findMessages, messageFilters } from './messages/find-messages.ts';
 import { scopeOf } from './refused-requests.ts';
@@ -306,6 +307,11 @@ const search = async (searching: SearchContext): Promise<readonly SerializedSear
   return [...distinct.values()].slice(0, RESULTS_MAX).map((hit) => ({ ...hit, message: hit.message ?? null }));
 };
 
+const SEARCHED = [
+  ...(['api-keys', 'domains', 'templates', 'webhooks', 'topics', 'suppressions', 'erasures'] as const),
+  ...(['messages', 'events', 'stats'] as const),
+];
+
 const DESCRIPTION = `Finds resources by id, address, \`Message-ID\`, request id, SMTP code, recipient domain, words of the subject, tag, or the
 beginning of a name (API key, domain, template, topic) or of a webhook URL. Returns at most ${RESULTS_MAX} results, the best
 match first, and only what you may read. If you may not see mail contents, you cannot search by address, subject or tag.
@@ -324,6 +330,8 @@ export const searchRoute = endpoint(
     const text = q.trim();
     const { organizationId, environment } = caller;
     const searching = { route, caller, text, within: { organizationId, environments: [environment] } };
-    return listOf(text === '' ? [] : await search(searching), false, null);
+    if (text === '') return listOf([], false, null);
+    await readRecent(route.deps, SEARCHED);
+    return listOf(await search(searching), false, null);
   },
 );

@@ -14,6 +14,7 @@ import {
   encodeCursor,
   ifMatch,
   listEndpoint,
+  readRecent,
   readYourWrites,
   resourceEndpoint,
   setRevision,
@@ -74,7 +75,8 @@ export const createTopicRoute = (route: RouteContext): void => {
   /** Read from the read model: a few topics over the limit, created at the same moment, do no harm. */
   const isFull = async ({ organizationId }: Caller): Promise<boolean> => {
     const by = { organizationId, domainId: null, limit: TOPICS_MAX, after: null };
-    const counted = await deps.readModels.topics.list(by).catch(() => null);
+    const read = readRecent(deps, ['topics']).then(() => deps.readModels.topics.list(by));
+    const counted = await read.catch(() => null);
     return counted !== null && counted.items.length >= TOPICS_MAX;
   };
 

@@ -19,6 +19,7 @@ import {
   encodeParts,
   encodePlace,
   invalidCursor,
+  readRecent,
   readYourWrites,
   routeAsOf,
 } from '../../reading.ts';
@@ -168,6 +169,7 @@ export const listKeyHistoryRoute = endpoint(
     const { happenings, next } = await readKeyHistory(deps.context.store, caller, { id, limit, place });
     const contexts = happenings.map(({ event }) => event.metadata);
     const facts = await readRequestFacts(deps, caller, contexts);
+    await readRecent(deps, ['audit']);
     const leaves = await deps.readModels.audit.findAll(
       caller.organizationId,
       happenings.map(({ event }) => event.id),

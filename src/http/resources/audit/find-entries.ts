@@ -12,6 +12,7 @@ import type { LeafCondition, SearchLeaves } from '../../../projections/audit/til
 import type { ProjectionName } from '../../../projections/projection.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { line } from '../../fields.ts';
+import { readRecent } from '../../reading.ts';
 import { readRequestFacts } from '../api-keys/key-events.ts';
 import {
   AUDIT_KINDS,
@@ -155,13 +156,10 @@ const NAMES_FROM = {
 type NamedKind = keyof typeof NAMES_FROM;
 const NAMED_RESOURCES = Object.keys(NAMES_FROM) as NamedKind[]; // the keys of this constant
 
-/** Higher: the log loads slowly while read models are rebuilt. Lower: entries about new resources have no name. */
-const NAMES_WAIT_MS = 1000;
-
 /** Waits until the names of resources are up to date. The audit log can be read without them. */
-const waitForNames = async ({ context, readModels }: HttpDependencies, kinds: readonly NamedKind[]): Promise<void> => {
+const waitForNames = async (deps: HttpDependencies, kinds: readonly NamedKind[]): Promise<void> => {
   const models = kinds.map((kind) => NAMES_FROM[kind]);
-  if (models.length > 0) await readModels.waitFor(models, await context.store.head(), { timeoutMs: NAMES_WAIT_MS });
+  if (models.length > 0) await readRecent(deps, models);
 };
 
 /**

@@ -38,7 +38,7 @@ import { maskQuotes, seesContents } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { isUnavailable } from '../../errors.ts';
 import { timeSchema } from '../../fields.ts';
-import { resourceEndpoint } from '../../reading.ts';
+import { readRecent, resourceEndpoint } from '../../reading.ts';
 import { smtpSchema } from '../events/event.ts';
 import { type Circumstances, explainMessage, type MessageFacts } from './explain/explain-message.ts';
 import { explained, quotedIn, type RecordedMessageEvent, STEP_TYPES, WAIT_REASONS } from './explain/explanation.ts';
@@ -129,11 +129,12 @@ const DELIVERIES_MAX = 100;
 type WebhookFacts = Pick<MessageFacts, 'deliveries' | 'deliveriesTold' | 'disabledWebhooks'>;
 
 const read = async (
-  { readModels, webhookDeliveries }: HttpDependencies,
+  deps: HttpDependencies,
   { organizationId, environment }: ExistingMessage,
   happenings: readonly RecordedMessageEvent[],
 ): Promise<WebhookFacts> => {
-  const { items, hasMore } = await readModels.webhooks.list({
+  await readRecent(deps, ['webhooks']);
+  const { items, hasMore } = await deps.readModels.webhooks.list({
     organizationId,
     environment,
     limit: ENDPOINTS_MAX,
@@ -147,8 +148,8 @@ const read = async (
   const found =
     asked.length === 0
       ? []
-      : await readModels.inShareOf(organizationId, () =>
-          webhookDeliveries.find({ ids: asked, limit: DELIVERIES_MAX + 1 }),
+      : await deps.readModels.inShareOf(organizationId, () =>
+          deps.webhookDeliveries.find({ ids: asked, limit: DELIVERIES_MAX + 1 }),
         );
   const areAll = !hasMore && ids.length === asked.length && found.length <= DELIVERIES_MAX;
   return {

@@ -26,6 +26,7 @@ import { endpoint } from '../../endpoint.ts';
 import {
   asOfFields,
   completeUntilField,
+  consistencyParameter,
   idParameter,
   integerParameter,
   listOf,
@@ -35,16 +36,7 @@ import {
   tagParameter,
   timeParameter,
 } from '../../fields.ts';
-import {
-  atParameter,
-  consistencyParameter,
-  cursorFrom,
-  decodeCursor,
-  encodeCursor,
-  readWhatIs,
-  routeAsOf,
-  statesOf,
-} from '../../reading.ts';
+import { atParameter, cursorFrom, decodeCursor, encodeCursor, readWhatIs, routeAsOf, statesOf } from '../../reading.ts';
 import { listedMessageSchema, listedRecipient, serializeListedMessage } from './message.ts';
 
 /** Finds messages by their properties. */

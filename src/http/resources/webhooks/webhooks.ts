@@ -19,7 +19,7 @@ import { requireWebhook, WEBHOOKS_MAX_DEFAULT, type Webhook, webhook } from '../
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
 import type { Problem } from '../../problems.ts';
-import { ifMatch, listEndpoint, resourceEndpoint, setRevision, statesOf } from '../../reading.ts';
+import { ifMatch, listEndpoint, readRecent, resourceEndpoint, setRevision, statesOf } from '../../reading.ts';
 import {
   createdWebhookSchema,
   endpointTimes,
@@ -65,21 +65,19 @@ const urlProblems =
     return problem === null ? [] : [['url', `url ${problem}`]];
   };
 
-/** For the read model to show the webhooks registered before. Longer delays while it is behind, shorter counts too few. */
-const COUNT_WAIT_MS = 1_000;
-
 /**
  * Runs registrations of organizations that have room for one more webhook. Registrations under way count, so that many at
  * the same moment do not pass the limit together. While the read model cannot be asked, nothing is limited: shares of posts
  * per organization still hold.
  */
-const createWithinLimit = ({ context, readModels, webhooksMax = WEBHOOKS_MAX_DEFAULT }: HttpDependencies) => {
+const createWithinLimit = (deps: HttpDependencies) => {
+  const { webhooksMax = WEBHOOKS_MAX_DEFAULT } = deps;
   const underWay = new Map<string, number>();
 
   const count = async (organizationId: string): Promise<number> => {
     try {
-      await readModels.waitFor(['webhooks'], await context.store.head(), { timeoutMs: COUNT_WAIT_MS });
-      return await readModels.webhooks.count(organizationId);
+      await readRecent(deps, ['webhooks']);
+      return await deps.readModels.webhooks.count(organizationId);
     } catch {
       return 0;
     }
