@@ -8,7 +8,7 @@ import { createKeyCache } from '../../src/http/auth/key-cache.ts';
 import { serializePosts } from '../../src/http/compat/webhook-formats.ts';
 import { StoreUnavailable } from '../../src/lib/async/async.ts';
 import { createWorkers, LOCAL_ATTEMPT_TIMES, type Workers } from '../../src/workers/create-workers.ts';
-import type { WorkerPlace } from '../../src/workers/delivery/share.ts';
+import type { WorkerPlace } from '../../src/workers/delivery/dispatch.ts';
 import { createInMemoryDkimKeys } from '../../test/support/in-memory/dkim-keys.ts';
 import { createInMemoryResolver } from '../../test/support/in-memory/dns.ts';
 import { TRACKING_KEYS } from '../../test/support/tracking-keys.ts';

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { Pool, QueryResultRow } from 'pg';
 import type { Config } from '../config.ts';
 import type { KeptSessionLock } from '../lib/postgres/postgres.ts';
-import type { WorkerPlace } from '../workers/delivery/share.ts';
+import type { WorkerPlace } from '../workers/delivery/dispatch.ts';
 
 /**
  * The processes of a service find each other in the database: each holds a session for as long as it runs (the lock on the

@@ -24,7 +24,7 @@ import { type BillingQueries, closePeriods, watchQuotas } from './close-periods.
 import type { AttemptTimes, DeliveryMetrics } from './delivery/claim.ts';
 import { createDestinationLimits } from './delivery/destination-limits.ts';
 import { createDestinationQueues } from './delivery/destination-queues.ts';
-import { createAcceptedCache, dispatchMessages } from './delivery/dispatch.ts';
+import { createAcceptedCache, createShare, dispatchMessages, type WorkerPlace } from './delivery/dispatch.ts';
 import {
   createRecentlyQueued,
   type DeliveryQueues,
@@ -34,7 +34,6 @@ import {
 } from './delivery/due.ts';
 import { createLogWatch } from './delivery/log-watch.ts';
 import { createFindReleased, type HeldMail } from './delivery/released.ts';
-import { createShare, type WorkerPlace } from './delivery/share.ts';
 import { createSuspensionHolds } from './delivery/suspensions.ts';
 import { sweepDeliveries, type Timetable } from './delivery/sweep.ts';
 import { checkDomains, createCheckSchedule, createFormerKeys, destroyKeys } from './domains/check-domains.ts';

@@ -1,13 +1,15 @@
 import { readFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { hostname, userInfo } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test, vi } from 'vitest';
 import { createContentsCodec } from '../../src/adapters/contents/contents-codec.ts';
 import { createPostgresEventStore } from '../../src/adapters/event-store.ts';
-import { createSecretBox } from '../../src/adapters/secrets/postgres.ts';
+import { createPostgresSecrets, createSecretBox, openEventKeys } from '../../src/adapters/secrets/postgres.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { suspendDestination } from '../../src/commands/destination.ts';
-import { eventCodec } from '../../src/domain/kernel/codec.ts';
+import { createSealingCodec } from '../../src/domain/kernel/codec.ts';
+import { createEventMacs } from '../../src/domain/kernel/event-macs.ts';
+import { createPool } from '../../src/lib/postgres/postgres.ts';
 import { freePort } from '../support/free-port.ts';
 import { silentLogger } from '../support/logger.ts';
 import { operationsOf, readOpenApi } from '../support/openapi/document.ts';
@@ -52,7 +54,12 @@ const suspender = async (url: string) => {
   const system = createSystem();
   const box = createSecretBox({ current: SECRET_KEY }, 'vault.contents', system);
   const contentsCodec = createContentsCodec({ box, encrypts: false });
-  const store = await createPostgresEventStore({ url, codec: eventCodec, contentsCodec, system, logger: silentLogger });
+  const pool = createPool({ url, name: 'test', logger: silentLogger });
+  undo.push(() => pool.end());
+  const secretKeys = { current: SECRET_KEY };
+  const eventKeys = await openEventKeys(createPostgresSecrets({ pool, system, secretKeys }), secretKeys);
+  const codec = createSealingCodec(createEventMacs(eventKeys)); // an event without proof would be foreign
+  const store = await createPostgresEventStore({ url, codec, contentsCodec, system, logger: silentLogger });
   undo.push(() => store.close());
   return (destination: string) =>
     suspendDestination(
@@ -137,6 +144,7 @@ test('the API reference is what the service does: an answer of every operation, 
     ['127.0.0.1', '192.0.2.25'],
     ['localhost', 'mail.example.com'],
     [`${hostname()}:${program.child.pid}`, 'outbox-1:12'],
+    [`"host":"${hostname()}","user":"${userInfo().username}"`, '"host":"outbox-1","user":"kim"'],
   ] as const;
   const stable = createStable(places, recorder.documented);
   const recorded = `${JSON.stringify(stable(Object.fromEntries(recorder.answers)), null, 1)}\n`;

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { LoadedStream } from '../../commands/execute.ts';
 import { fold } from '../../domain/kernel/aggregate.ts';
@@ -5,7 +6,7 @@ import type { EventStore, RecordedEvent } from '../../domain/kernel/event-store.
 import type { MessageEvent } from '../../domain/kernel/events.ts';
 import { type Message, message } from '../../domain/message/message.ts';
 import type { System } from '../../lib/async/async.ts';
-import type { Work } from '../supervise.ts';
+import { type Leadership, repeat, type Work } from '../supervise.ts';
 import {
   batched,
   type DeliveryQueue,
@@ -16,7 +17,6 @@ import {
   type MessageClass,
   type RecentlyQueued,
 } from './due.ts';
-import type { Share } from './share.ts';
 
 /**
  * Dispatch: queues messages as soon as the log says that they were accepted. It keeps no position: what was accepted
@@ -50,6 +50,54 @@ export const createAcceptedCache = (): AcceptedCache => {
       events.delete(messageId);
       return { state: fold(message, [event]), revision: event.revision };
     },
+  };
+};
+
+/**
+ * Which of the due mail a process queues. A queue on Redis distributes jobs among all workers, so one of them queues
+ * everything. Without Redis each worker works its own jobs, so each queues its share: for a moment two may believe that a
+ * message is theirs, and one of them loses the claim.
+ */
+export interface Share {
+  /** Nothing belongs to this process. */
+  isEmpty(): boolean;
+  has(messageId: string): boolean;
+}
+
+/** Workers that are running, and the place of this one among them, from 0. */
+export interface WorkerPlace {
+  readonly place: number;
+  readonly workers: number;
+}
+
+/** Longer: mail of a worker that has ended waits longer. Each look is a small query. */
+const LOOK_EVERY_MS = 1_000;
+
+interface ShareParts {
+  /** Absent: the queue distributes jobs. */
+  readonly workerPlace?: (() => Promise<WorkerPlace>) | undefined;
+  readonly leadership: Pick<Leadership, 'isLeader'>;
+  readonly system: System;
+}
+
+/** A share is empty until the first look, and stays as it was after a failed one. @returns it, and what keeps it up to date. */
+export const createShare = ({
+  workerPlace,
+  leadership: { isLeader },
+  system,
+}: ShareParts): { readonly share: Share; readonly jobs: Readonly<Record<string, Work>> } => {
+  if (workerPlace === undefined) return { share: { isEmpty: () => !isLeader(), has: isLeader }, jobs: {} };
+  let known: WorkerPlace | null = null;
+  const look = async (): Promise<number> => {
+    known = await workerPlace();
+    return LOOK_EVERY_MS;
+  };
+  return {
+    share: {
+      isEmpty: () => known === null,
+      has: (messageId) => known !== null && crc32(messageId) % known.workers === known.place,
+    },
+    jobs: { 'watch of other workers': repeat(system, look) },
   };
 };
 

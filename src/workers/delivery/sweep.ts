@@ -2,6 +2,7 @@ import type { System } from '../../lib/async/async.ts';
 import { type DueDelivery, type DuePage, type DueQuery, mailFlowOf } from '../../projections/deliveries/queries.ts';
 import { type Leadership, repeat, type Work } from '../supervise.ts';
 import type { DestinationQueues } from './destination-queues.ts';
+import type { Share } from './dispatch.ts';
 import {
   batched,
   type DeliveryQueues,
@@ -14,7 +15,6 @@ import {
   type RecentlyQueued,
 } from './due.ts';
 import { createSweepCursors, type FindReleased } from './released.ts';
-import type { Share } from './share.ts';
 
 /**
  * The sweep: queues what is due and not claimed. That is messages whose time has come, retries, attempts whose lease
