@@ -32,6 +32,8 @@ const withoutValues = (output: string): string =>
     // The events around a removed one depend on how quickly the message was delivered.
     .replace(/(?<=between event uuid ).*/g, '…')
     .replace(/compared with \d+ other/g, 'compared with N other')
+    // A checkpoint that was signed behind the removed event, if there is one, is a fault as well.
+    .replace(/^ {2}the checkpoint in leaf N covers .*\n/gm, '')
     .replace(/(?<=^ {2}leaf .*, by .*), \{.*\}$/gm, ', data');
 
 type Values = Record<string, string>;
