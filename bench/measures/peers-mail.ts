@@ -105,7 +105,7 @@ const signedPeers = async (bench: Bench): Promise<readonly Peer[]> => {
       open: () => openRelay(bench, 'postfix-signed', true),
     },
     {
-      measure: 'end to end with DKIM, beside the bound of RSA',
+      measure: 'end to end with DKIM, compared with the bound of RSA',
       what: 'signatures of RSA-2048 alone',
       missing: null,
       floor: { of: 'ratio', atLeast: 0.2 },

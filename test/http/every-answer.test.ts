@@ -30,7 +30,7 @@ describe('nosniff', () => {
   });
 
   test.each([
-    ['a path that is none', 'GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
+    ['an unknown path', 'GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
     ['a path that is malformed', 'GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
     ['what is no HTTP', 'hello\r\n\r\n'],
     ['headers that are too large', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],

@@ -39,7 +39,7 @@ describe('the backlog', () => {
     });
   });
 
-  test('is due once its time has come, whatever it waited for', async () => {
+  test('is due at its time, for any reason that it waited', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     await given('message-msg_1', [messageAccepted(), messageScheduled()]);
     await given('message-msg_2', [

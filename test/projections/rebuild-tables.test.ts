@@ -49,7 +49,7 @@ describe('rows copied into a table', () => {
     await database.drop();
   });
 
-  test('are stored exactly, whatever they contain', async () => {
+  test('are stored exactly, with any content', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(fc.option(text), fc.boolean(), text), { maxLength: 20 }), async (given) => {
         const rows = given.map(([value, isTrue, inner], place) => row(place, { text: value, isTrue, json: { inner } }));

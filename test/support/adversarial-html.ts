@@ -24,7 +24,7 @@ export const ADVERSARIAL_HTML: Readonly<Record<string, string>> = {
   'one attribute 300,000 times': around('<a ', () => 'x ', '>'),
   'attributes with values': around('<a ', (index) => `${index.toString(36)}=1 `, '>'),
   entities: repeated('&amp;'),
-  'entities that are none': repeated('&nosuch'),
+  'unknown entities': repeated('&nosuch'),
   'entities in an attribute': around('<p title="', () => '&#x41;', '">'),
   '100,000 links': repeated('<a href=x>'),
   'links to as many hosts': filled((index) => `<a href=http://h${index}.example>`),

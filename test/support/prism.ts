@@ -65,7 +65,7 @@ const tooMuchForPrism = (asked: IncomingMessage, body: Buffer): string | null =>
   if (body.length > BODY_BYTES_MAX) return 'a large body';
   if (asked.headers['content-encoding'] !== undefined) return 'a packed body';
   if (isJson(asked) && body.length > 0 && !parses(() => JSON.parse(body.toString()))) return 'a body that is no JSON';
-  return parses(() => decodeURIComponent(asked.url ?? '')) ? null : 'a path that is none';
+  return parses(() => decodeURIComponent(asked.url ?? '')) ? null : 'an invalid path';
 };
 
 const violationsIn = (header: string): readonly Violation[] =>

@@ -54,7 +54,7 @@ test('work is restarted within two seconds of the end of an outage, however long
 
 test.each([
   ['an event that it does not know', new UnknownEvent('MessageTeleported', 1)],
-  ['an event that is none of its type', new MalformedEvent('MessageAccepted: no data')],
+  ['an event that does not fit its type', new MalformedEvent('MessageAccepted: no data')],
   ['another log than its own', new StartRefused('another log')],
 ])('work that encounters %s stays stopped, and ends the process', async (_, fault) => {
   const system = createSteppableSystem();

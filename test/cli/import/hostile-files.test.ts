@@ -49,7 +49,7 @@ describe('hostile files', () => {
     expect(one.text).toMatch(/^1 record\n/);
   });
 
-  test('invalid records are skipped, whatever they contain', async () => {
+  test('invalid records of any content are skipped', async () => {
     const records = [
       '[]',
       '1',

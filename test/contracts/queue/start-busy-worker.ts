@@ -15,7 +15,7 @@ export const startBusyWorker = async (url: string, queue: string) => {
   });
   return {
     untilBusy: async () => {
-      await Promise.race([busy, ended.then(() => Promise.reject(new Error('the worker ended by itself')))]);
+      await Promise.race([busy, ended.then(() => Promise.reject(new Error('the worker ended early')))]);
     },
     /** Sends SIGTERM, so that it closes its queues. Returns its exit code. */
     terminate: async (): Promise<number | null> => {

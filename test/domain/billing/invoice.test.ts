@@ -162,7 +162,7 @@ describe('an invoice', () => {
     expect(close({ chosen })).not.toHaveProperty('issuer');
   });
 
-  test('has a number that follows the one of the month before, whatever is set', () => {
+  test('has a number that follows the one of the month before, with any settings', () => {
     const createdAt = '2025-11-30T23:59:59.999Z';
     const numbers = (['2025-11', '2025-12', '2026-01', '2026-11'] as const).map(
       (month) => close({ month, createdAt, issuer: ISSUER }).number,

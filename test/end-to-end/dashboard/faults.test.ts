@@ -93,7 +93,7 @@ describe.skipIf(chromiumIsMissing)('an error', { timeout: 240_000 }, () => {
     ['/billing', 'No invoices yet'],
   ] as const;
 
-  test('stands alone: no screen says beside it that there is nothing', async () => {
+  test('stands alone: no screen also says that its list is empty', async () => {
     const { page, close } = await dashboard.open(WIDE);
     const refuse = (route: Route): Promise<void> =>
       route.fulfill({ status: 400, json: { error: { code: 'invalid_request', message: 'refused', details: {} } } });

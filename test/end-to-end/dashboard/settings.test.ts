@@ -202,7 +202,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await page.goto('/dashboard/settings');
     const own = page.getByRole('list', { name: 'Sessions' }).getByRole('listitem').filter({ hasText: 'this browser' });
     await own.getByText(/Chrome \d+ on Linux, 127\.0\.0\.1, since \d/).waitFor();
-    // A program is no browser, and another browser is told apart.
+    // A program is no browser, and another browser has a session of its own.
     const other = await page.context().browser()?.newContext({
       baseURL: dashboard.program.baseUrl,
       userAgent: 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:128.0) Gecko/20100101 Firefox/128.0',

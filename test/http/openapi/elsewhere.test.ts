@@ -65,8 +65,8 @@ const codeOf = ({ text }: Exchange): string => JSON.parse(text).error.code;
 
 describe('a path without an operation', () => {
   test.each([
-    ['a path that is none', 'GET /nothing HTTP/1.1', 404, 'not_found'],
-    ['a path under /v1 that is none', 'GET /v1/nothing HTTP/1.1', 404, 'not_found'],
+    ['an unknown path', 'GET /nothing HTTP/1.1', 404, 'not_found'],
+    ['an unknown path under /v1', 'GET /v1/nothing HTTP/1.1', 404, 'not_found'],
     ['a path that is nearly one', 'GET /v1/messages/x/y/z HTTP/1.1', 404, 'not_found'],
     ['a path that cannot be decoded', 'GET /v1/messages/%zz HTTP/1.1', 400, 'invalid_request'],
     ['a path that is no UTF-8', 'GET /v1/messages/%ff HTTP/1.1', 400, 'invalid_request'],
@@ -143,7 +143,7 @@ describe('requests that Fastify and Node refuse on their own', () => {
       'invalid_request',
     ],
     [
-      'a chunk that is none',
+      'an invalid chunk',
       () => ask('POST /v1/domains HTTP/1.1', ['Transfer-Encoding: chunked'], 'zz\r\n'),
       400,
       'invalid_request',
@@ -157,7 +157,7 @@ describe('requests that Fastify and Node refuse on their own', () => {
       'invalid_request',
     ],
     ['an address that is too long', () => ask(`GET /livez?${'y'.repeat(40_000)} HTTP/1.1`), 431, 'invalid_request'],
-    ['a method that is none', () => ask('MAKE /livez HTTP/1.1'), 400, 'invalid_request'],
+    ['an unknown method', () => ask('MAKE /livez HTTP/1.1'), 400, 'invalid_request'],
     ['another protocol', () => speak('EHLO example.org\r\n\r\n'), 400, 'invalid_request'],
     ['another version', () => ask('GET /livez HTTP/9.9'), 400, 'invalid_request'],
     ['a request without Host', () => speak('GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n'), 400, 'invalid_request'],

@@ -128,7 +128,7 @@ describe('the search', () => {
     expect((await find('Counted', strange.key)).map(({ message }) => message)).toEqual([null]);
   });
 
-  test('finds events by their ids, whatever they are about', async () => {
+  test('finds events of any type by their ids', async () => {
     const { body } = await ask('GET', '/v1/events?limit=100', own.key);
     const types = new Set<string>();
     for (const { id, type } of body.data) {

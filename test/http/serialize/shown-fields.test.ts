@@ -51,7 +51,7 @@ const addTexts = (found: Set<string>, schemas: Schemas, schema: Schema): void =>
   look('', schema);
 };
 
-/** Withheld, whatever they contain. */
+/** Withheld, with any content. */
 const WITHHELD = ['body', 'evidence', 'metadata.*', 'response', 'subject'];
 /** Reviewed fields, which are shown with all addresses masked. `text` is withheld next to an SMTP code. */
 const LOOKED_AT = `address advice alias allowed_cidrs api_key_id api_key_name auditor_id body_sha256 calculation cipher client client_address

@@ -87,7 +87,7 @@ const eventsOf = async ({ deps: { context } }: Service, messageId: string) =>
 const answerWebhook = async (service: Service, messageId: string, webhookId: string): Promise<string> => {
   const deliveries = service.deps.webhookDeliveries as WebhookDeliveries; // the in-memory implementation is complete
   const [event] = (await eventsOf(service, messageId)).flatMap(customerEvents);
-  if (event === undefined) throw new Error('nothing is told of the message');
+  if (event === undefined) throw new Error('no event of the message was found');
   const id = deliveryId(webhookId, event.id);
   const { position = null, logId = 'planted' } = (await deliveries.checkpoint()) ?? {};
   const to = String(Number(position ?? 0) + 1);

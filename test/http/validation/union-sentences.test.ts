@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { problemsIn } from '../../../src/http/problems.ts';
 
-test('a value that fits no branch of a union is told what each branch accepts', () => {
+test('a value that fits no branch of a union is refused with what each branch accepts', () => {
   const schema = z.strictObject({ to: z.union([z.string(), z.array(z.string())]), one: z.literal(1).or(z.literal(2)) });
   const sent = { to: 7, one: 3 };
   const { error } = schema.safeParse(sent);

@@ -36,7 +36,7 @@ const TREE = 'org_mine';
 const witness = createCosigner('witness.example', randomBytes(32));
 const policy = parsePolicy(`witness w ${witness.verifierKey.text}\nquorum w\n`);
 
-/** What a service does for a tree beside a check. */
+/** A service writes to a tree during a check. */
 const actsOf = (context: AuditContext, pool: Pool, tree: string) => ({
   sign: () => signCheckpoint(context, { tree, trees: createAuditTrees(pool), host: 'mail.example' }),
   cosign: async () => {
@@ -54,7 +54,7 @@ const actsOf = (context: AuditContext, pool: Pool, tree: string) => ({
   },
 });
 
-/** Runs checks, each beside the next act if its turn has come. @returns the last result. */
+/** Runs checks, each during the next act if its turn has come. @returns the last result. */
 const checkBeside = async (
   parts: Omit<CheckTrees, 'policy' | 'restShare' | 'signal'>,
   acts: readonly (() => Promise<unknown>)[],

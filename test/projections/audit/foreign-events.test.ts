@@ -162,7 +162,7 @@ describe('an event that this service did not write', () => {
       `insert into event_log.streams values ('apiKey-key_2', 3, 1, 2)`,
       /stream apiKey-key_2 ends with revision 3, but that event is not there/,
     ],
-  ])('is told apart from a change beside the events: %s', async (sql, sentence) => {
+  ])('differs from a change outside the events: %s', async (sql, sentence) => {
     const { pool, append, check, follow } = await open();
     await append();
     await follow();

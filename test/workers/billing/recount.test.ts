@@ -32,7 +32,7 @@ const open = async () => {
   const pool = await openPool();
   const real = createSystem();
   let now = new Date('2026-11-01T03:00:00.000Z');
-  // Waits are short, whatever is asked: the clock is set by the test.
+  // All waits are short: the test sets the clock.
   const system = { ...real, now: () => now, sleep: (_: number, signal?: AbortSignal) => real.sleep(20, signal) };
   const store = await createPostgresEventStore({
     url: pool.url,

@@ -18,7 +18,7 @@ const open = () => {
 };
 
 describe('deliveries that were queued a moment ago', () => {
-  test('are known for four seconds, each destination by itself', async () => {
+  test('are known for four seconds, separately for each destination', async () => {
     const { system, recently, now } = open();
     const dueAt = now();
     expect(recently.has(AT_A, dueAt)).toBe(false);

@@ -4,7 +4,7 @@ import { analysed, countOf, told, toldOfHtml } from './analysed.ts';
 const attached = (filename: string, content = 'aGVsbG8=') => ({ filename, contentType: 'application/pdf', content });
 
 describe('images', () => {
-  const text = 'Long enough to stand beside the images that are tested here, whatever they are.';
+  const text = 'Long enough to stand next to the images that are tested here.';
   test.each([
     ['<img src="https://shop.example/a.png" width="9" alt="">', []],
     ['<img src="https://shop.example/a.png" width="9">', ['image-without-alt html 1:1']],

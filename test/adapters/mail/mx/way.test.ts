@@ -159,7 +159,7 @@ describe('mail is not sent, and the reason is given,', () => {
   });
 
   it.each(['0.0.0.0', '224.0.0.1', '255.255.255.255', '::', 'ff02::1', '240.0.0.1', '192.0.2.1'])(
-    'for an address that no host can have, whatever is allowed: %s',
+    'for an address that no host can have, even if all are allowed: %s',
     async (address) => {
       world.dns.change({ 'b.test': address.includes(':') ? { AAAA: [address] } : { A: [address] } });
       expect(await send(world.transport())).toMatchObject([

@@ -139,11 +139,11 @@ test.each<[string, unknown, RegExp]>([
     withEvent(() => ({ leaf_index: index })),
     NOT_SIGNED,
   ]),
-  ['an event that is none', { ...report, events: [null] }, /this is not a report/],
+  ['an invalid event', { ...report, events: [null] }, /this is not a report/],
   ['no events', { ...report, events: 1 }, /this is not a report/],
   ['half of its bytes', JSON.stringify(report).slice(0, 900), /this is not a report/],
   ['a checkpoint of another size', { ...report, checkpoint: { note: log.note(SIZE - 1) } }, NOT_SIGNED],
-  ['a note that is none', { ...report, checkpoint: { note: 'x' } }, /its checkpoint is malformed/],
+  ['an invalid note', { ...report, checkpoint: { note: 'x' } }, /its checkpoint is malformed/],
   ['a note that is no text', { ...report, checkpoint: { note: 7 } }, /its checkpoint is malformed/],
   ['no note', { ...report, checkpoint: undefined }, /its checkpoint is malformed/],
   [

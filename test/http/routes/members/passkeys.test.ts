@@ -97,7 +97,7 @@ describe('a passkey', () => {
     ['whose certificates would have to be looked up', { format: 'packed' }],
     ['under the id of another', { reportedId: Buffer.alloc(16, 1).toString('base64url') }],
     ['for no challenge', { challenge: 'A'.repeat(72) }],
-    ['for a challenge that is none', { challenge: '' }],
+    ['for an invalid challenge', { challenge: '' }],
   ])('is not added %s', async (_, more) => {
     const person = await people.join();
     expect(codeOf(await people.add(person, more))).toEqual([400, 'invalid_request']);

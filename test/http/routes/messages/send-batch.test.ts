@@ -74,7 +74,7 @@ describe('POST /v1/messages/batch', () => {
     ['null', 'null', { body: ['body must be an object'] }],
     ['an array', '[]', { body: ['body must be an object'] }],
     ['no message', { messages: [] }, { messages: ['messages must not be empty'] }],
-    ['messages that are none', { messages: 'x' }, { messages: ['messages must be an array'] }],
+    ['messages of the wrong type', { messages: 'x' }, { messages: ['messages must be an array'] }],
     ['501 messages', { messages: Array(501).fill(VALID) }, { messages: ['messages must have at most 500 items'] }],
     ['another mode', { messages: [VALID], mode: 'x' }, { mode: ['mode must be one of strict, partial'] }],
     ['another field', { messages: [VALID], x: 1 }, { x: ['x is not a known field'] }],

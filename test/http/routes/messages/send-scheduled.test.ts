@@ -88,7 +88,7 @@ describe('a message for later', () => {
     ['tomorrow', 'tomorrow'],
     ['a date', '2026-12-01'],
     ['no zone', '2026-12-01T12:00:00'],
-    ['a day that is none', '2027-02-30T12:00:00Z'],
+    ['a day that does not exist', '2027-02-30T12:00:00Z'],
     ['a line break', '2026-12-01T12:00:00Z\r\nX: y'],
     ['a number', 1_800_000_000],
     ['a list', ['2026-12-01T12:00:00Z']],

@@ -58,9 +58,9 @@ describe('the preview of a template', () => {
     { what: 'of another organization', by: () => stranger, status: 404, code: 'not_found' },
     { what: 'without permission to manage', by: () => sender, status: 403, code: 'permission_missing' },
     { what: 'of no version', query: '?version=2', status: 404, code: 'not_found' },
-    { what: 'of a version that is none', query: '?version=1e1', status: 400, code: 'invalid_request' },
+    { what: 'of an invalid version', query: '?version=1e1', status: 400, code: 'invalid_request' },
     { what: 'of a version beyond all', query: `?version=${'9'.repeat(30)}`, status: 400, code: 'invalid_request' },
-    { what: 'in a language that is none', query: '?locale=de%0A', status: 400, code: 'invalid_request' },
+    { what: 'in an invalid language', query: '?locale=de%0A', status: 400, code: 'invalid_request' },
     { what: 'with values', query: '?variables={}', status: 400, code: 'invalid_request' },
   ])('is refused $what, as data', async ({ alias = 'hello', query = '', by = () => key, status, code }) => {
     const { statusCode, headers, json } = await ask(query, by(), alias);

@@ -9,7 +9,7 @@ describe('an answer is cached', () => {
     ['as long as its records say', { TXT: ['here'], ttl: 100 }, 100],
     ['no shorter than 5 s', { TXT: ['here'], ttl: 0 }, 5],
     ['no longer than an hour', { TXT: ['here'], ttl: 86_400 }, 3600],
-    ['where a TTL is none', { TXT: ['here'], ttl: 0xffff_ffff }, 3600],
+    ['where a TTL is invalid', { TXT: ['here'], ttl: 0xffff_ffff }, 3600],
   ])('%s', async (_, data, seconds) => {
     const { resolver, server, advance } = await asking({ 'example.test': data });
     await resolver.txt('example.test');

@@ -42,7 +42,7 @@ describe('a policy', () => {
     ['a wildcard inside', policy(VERSION, 'mode: enforce', 'mx: a.*.example', AGE)],
     ['a bare wildcard', policy(VERSION, 'mode: enforce', 'mx: *', AGE)],
     ['an old wildcard', policy(VERSION, 'mode: enforce', 'mx: .example.com', AGE)],
-    ['a host that is none', policy(VERSION, 'mode: enforce', 'mx: a b', AGE)],
+    ['an invalid host', policy(VERSION, 'mode: enforce', 'mx: a b', AGE)],
     ['a line that is no field', policy(VERSION, 'mode: enforce', 'mx: a.example', AGE, '<html>')],
     ['NUL', policy(VERSION, 'mode: enforce', 'mx: a\0.example', AGE)],
     ['64 kB of one label', policy(VERSION, 'mode: enforce', `mx: ${'a'.repeat(65_000)}`, AGE)],
