@@ -116,7 +116,7 @@ describe.skipIf(chromiumIsMissing)('the statistics screen', () => {
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'CSV' }).click();
     const csv = await readFile(await (await download).path(), 'utf8');
-    expect(csv).toMatch(/^start,tag,accepted,/);
+    expect(csv).toMatch(/^start,tag,tag_id,accepted,/);
     expect(csv).toContain('"kind:=cmd|<img');
     await close();
   });
