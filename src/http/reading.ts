@@ -64,6 +64,8 @@ export const ifMatch = ({ headers }: FastifyRequest): Condition => {
   return { atRevisions: tags.filter((one) => one !== undefined).map(Number) };
 };
 
+type Readers = Pick<HttpDependencies, 'context' | 'readModels'>;
+
 const RETRY_AFTER_SECONDS = 2;
 
 /** Whole seconds; 0: it is not known. */
@@ -81,7 +83,7 @@ const secondsBehind = async (
  * @throws {DomainError} `unavailable` after 2 s.
  */
 export const readYourWrites = async (
-  { context, readModels }: Pick<HttpDependencies, 'context' | 'readModels'>,
+  { context, readModels }: Readers,
   names: readonly ProjectionName[],
 ): Promise<Position> => {
   const head = await context.store.head();
@@ -94,12 +96,10 @@ export const readYourWrites = async (
 /** Longer: such reads take as long while read models are rebuilt. Shorter: on a busy machine they miss what was just written. */
 const RECENT_WAIT_MS = 500;
 
-/** Hurries read models, for reads that may miss what was just written. @throws {StoreUnavailable} */
-export const readRecent = async (
-  { context, readModels }: Pick<HttpDependencies, 'context' | 'readModels'>,
-  names: readonly ProjectionName[],
-): Promise<void> => {
-  await readModels.waitFor(names, await context.store.head(), { timeoutMs: RECENT_WAIT_MS });
+/** Hurries read models, for reads that may miss what was just written. If they are away, the read that follows fails. */
+export const readRecent = async ({ context, readModels }: Readers, names: readonly ProjectionName[]): Promise<void> => {
+  const head = await context.store.head();
+  await readModels.waitFor(names, head, { timeoutMs: RECENT_WAIT_MS }).catch(() => undefined);
 };
 
 /** Fields by which a list says that it is incomplete; none: it is not. */
@@ -113,7 +113,7 @@ export interface Completeness {
  * @throws {DomainError} `unavailable` after 2 s, if the request is strict or the read model has nothing yet.
  */
 export const readWhatIs = async (
-  deps: Pick<HttpDependencies, 'context' | 'readModels'>,
+  deps: Readers,
   names: readonly ProjectionName[],
   consistency?: 'strict',
 ): Promise<Completeness> => {
