@@ -17,7 +17,7 @@ import {
   LOCK_MS,
   PREFIX,
 } from './bullmq-worker.ts';
-import { CLOSE_LIMIT_MS } from './running-jobs.ts';
+import { CLOSE_LIMIT_MS, queuesOf } from './running-jobs.ts';
 
 /** A command that takes longer has failed. Shorter rejects jobs while Redis forks to save. */
 const COMMAND_MS = 4_000;
@@ -145,7 +145,6 @@ export const createBullmqQueues = async (url: string, options: BullmqOptions): P
   const { system, logger } = settings;
   const connection = connectRedis(url, COMMAND_MS);
   logOutages(connection, logger, 'queue');
-  const opened: { close(): Promise<void> }[] = [];
 
   const answer = async (): Promise<void> => {
     if (connection.status !== 'ready') await new Promise((ready) => connection.once('ready', ready));
@@ -158,15 +157,8 @@ export const createBullmqQueues = async (url: string, options: BullmqOptions): P
     throw fault;
   }
 
-  return {
-    open: <Job>(name: QueueName) => {
-      const queue = openQueue<Job>(connection, name, settings);
-      opened.push(queue);
-      return queue;
-    },
-    close: async () => {
-      await Promise.all(opened.map((queue) => queue.close()));
-      connection.disconnect();
-    },
-  };
+  return queuesOf(
+    (name) => openQueue(connection, name, settings),
+    () => connection.disconnect(),
+  );
 };

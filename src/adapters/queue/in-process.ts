@@ -6,7 +6,7 @@ import {
   QueueUnavailable,
 } from '../../domain/ports/queue.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
-import { CLOSE_LIMIT_MS, createRunningJobs } from './running-jobs.ts';
+import { CLOSE_LIMIT_MS, createRunningJobs, queuesOf } from './running-jobs.ts';
 
 interface InProcessOptions {
   readonly system: System;
@@ -66,15 +66,5 @@ const openQueue = <Job>(name: QueueName, options: Required<InProcessOptions>): Q
 /** Queues in the memory of this process, which works its own jobs. They end with it, and the sweep finds the work again. */
 export const createInProcessQueues = (options: InProcessOptions): Queues => {
   const settings = { closeLimitMs: CLOSE_LIMIT_MS, ...options };
-  const opened: { close(): Promise<void> }[] = [];
-  return {
-    open: <Job>(name: QueueName) => {
-      const queue = openQueue<Job>(name, settings);
-      opened.push(queue);
-      return queue;
-    },
-    close: async () => {
-      await Promise.all(opened.map((queue) => queue.close()));
-    },
-  };
+  return queuesOf((name) => openQueue(name, settings));
 };

@@ -1,4 +1,4 @@
-import type { JobHandler } from '../../domain/ports/queue.ts';
+import type { JobHandler, Queue, QueueName, Queues } from '../../domain/ports/queue.ts';
 import type { System } from '../../lib/async/async.ts';
 
 /**
@@ -63,4 +63,23 @@ export const createRunningJobs = (system: System): RunningJobs => {
   };
 
   return { run, count: () => jobs.size, windDown };
+};
+
+/** Opens queues and closes them together. @param closeEngine called after the last of them has closed. */
+export const queuesOf = (
+  openQueue: <Job>(name: QueueName) => Queue<Job>,
+  closeEngine: () => void = () => undefined,
+): Queues => {
+  const opened: Pick<Queue<never>, 'close'>[] = [];
+  return {
+    open: <Job>(name: QueueName) => {
+      const queue = openQueue<Job>(name);
+      opened.push(queue);
+      return queue;
+    },
+    close: async () => {
+      await Promise.all(opened.map((queue) => queue.close()));
+      closeEngine();
+    },
+  };
 };

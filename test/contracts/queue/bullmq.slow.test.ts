@@ -81,6 +81,14 @@ describe.skipIf(redisIsMissing)('with Redis', () => {
   describe('a queue shared by several processes', () => {
     const { open, engine } = openerOf(startEngine);
 
+    /** Waits until another worker of the queue has handled this job. */
+    const untilTakenByAnother = async (text: string): Promise<void> => {
+      const other = await open<string[]>({ again: true });
+      const handled: string[] = [];
+      other.work(async ([job]) => void handled.push(job as string), { concurrency: 1 });
+      await untilHandled(handled, [text]);
+    };
+
     test('shares jobs between two workers', async () => {
       const one = await open<number[]>();
       const other = await open<number[]>({ again: true });
@@ -151,10 +159,7 @@ describe.skipIf(redisIsMissing)('with Redis', () => {
       const closing = performance.now();
       await queue.close();
       expect(performance.now() - closing).toBeLessThan(1_500);
-      const other = await open<string[]>({ again: true });
-      const handled: string[] = [];
-      other.work(async ([text]) => void handled.push(text as string), { concurrency: 1 });
-      await untilHandled(handled, ['handed over']);
+      await untilTakenByAnother('handed over');
     });
 
     test('waits no longer than the limit for a handler that does not end, and does not lose its job', async () => {
@@ -173,10 +178,7 @@ describe.skipIf(redisIsMissing)('with Redis', () => {
       const closing = performance.now();
       await queue.close();
       expect(performance.now() - closing).toBeLessThan(2_000);
-      const other = await open<string[]>({ again: true });
-      const handled: string[] = [];
-      other.work(async ([text]) => void handled.push(text as string), { concurrency: 1 });
-      await untilHandled(handled, ['stuck']);
+      await untilTakenByAnother('stuck');
       never.resolve();
     });
   });
