@@ -12,9 +12,9 @@ import { adoptionsStream } from '../domain/kernel/streams.ts';
 import type { Logger } from '../lib/async/async.ts';
 
 /**
- * Nothing is decided from an event that this service did not write (`domain/kernel/event-macs.ts`) and that are not adopted by an operator. An
- * intruder with the database can insert one. A command that loads it is refused (`load`), and workers and the key cache leave it out
- * (`withoutForeign`). The read models and the audit trees have it: signing stops before it.
+ * Nothing is decided from a foreign event: one that this service did not write (`domain/kernel/event-macs.ts`) and no operator
+ * has adopted. An intruder with the database can insert one. A command that loads it is refused (`load`), and workers and the
+ * key cache leave it out (`withoutForeign`). The read models and the audit trees have it: signing stops before it.
  */
 
 /** An event in a stream that a decision needs. */
@@ -43,7 +43,7 @@ const readAdopted = async ({ readStream }: Log, isAuthentic: IsAuthentic): Promi
   return position;
 };
 
-/** @returns the events that this service did not write and that are not adopted. The log is read only if there may be some. */
+/** @returns the foreign events. The log is read only if there may be some. */
 const foreignAmong = async (store: Log, events: readonly RecordedEvent[]): Promise<readonly RecordedEvent[]> => {
   const { isAuthentic } = store;
   if (isAuthentic === undefined) return [];
@@ -61,8 +61,8 @@ export const requireWritten = async (store: Log, events: readonly RecordedEvent[
 };
 
 /**
- * The log for followers that act on events: without foreign ones: the first of a page is logged. What an operator adopts later is followed after
- * a restart.
+ * The log without foreign events, for followers that act on events. It logs the first foreign event of each page. Events that
+ * an operator adopts later are followed after a restart.
  */
 export const withoutForeign = (store: EventStore, logger: Logger): EventStore => {
   const leaveOut = async <P extends Page>(page: P): Promise<P> => {

@@ -3,6 +3,7 @@ import type { Caller } from '../../domain/api-key/key-authority.ts';
 import type { Environment } from '../../domain/kernel/environment.ts';
 import { type IdPrefix, isId, timeInId } from '../../domain/kernel/ids.ts';
 import { RECIPIENT_STATUSES } from '../../domain/message/message.ts';
+import type { ProjectionName } from '../../projections/projection.ts';
 import { type FoundKind, NAMED_KINDS, type Within } from '../../projections/search.ts';
 import { holds, seesContents, visibleDomainId } from '../auth/permissions.ts';
 import { endpoint, type RouteContext } from '../endpoint.ts';
@@ -307,9 +308,18 @@ const search = async (searching: SearchContext): Promise<readonly SerializedSear
   return [...distinct.values()].slice(0, RESULTS_MAX).map((hit) => ({ ...hit, message: hit.message ?? null }));
 };
 
-const SEARCHED = [
-  ...(['api-keys', 'domains', 'templates', 'webhooks', 'topics', 'suppressions', 'erasures'] as const),
-  ...(['messages', 'events', 'stats'] as const),
+/** Read models of everything that is searched. */
+const SEARCHED: readonly ProjectionName[] = [
+  'api-keys',
+  'domains',
+  'templates',
+  'webhooks',
+  'topics',
+  'suppressions',
+  'erasures',
+  'messages',
+  'events',
+  'stats',
 ];
 
 const DESCRIPTION = `Finds resources by id, address, \`Message-ID\`, request id, SMTP code, recipient domain, words of the subject, tag, or the

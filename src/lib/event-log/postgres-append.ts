@@ -108,7 +108,7 @@ const admission = (): ((append: EncodedAppend) => boolean) => {
   let bytes = 0;
   return (append) => {
     if (streams.has(append.stream)) return false;
-    // What is left behind counts too, so that nothing smaller overtakes it.
+    // An append that does not fit is counted as well: smaller ones behind it must not overtake it.
     events += append.events.length;
     bytes += append.bytes;
     if (streams.size > 0 && (events > GROUP_EVENTS_MAX || bytes > GROUP_BYTES_MAX)) return false;

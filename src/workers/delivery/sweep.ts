@@ -36,7 +36,7 @@ export interface SweepDeliveries {
   readonly recentlyQueued: RecentlyQueued;
   readonly destinationQueues: Pick<DestinationQueues, 'saturated'>;
   readonly share: Share;
-  /** The leader queues what was released, whosever share it is: some holders release one message at a time. */
+  /** The leader queues all released mail, because some holders release one message at a time. */
   readonly leadership: Pick<Leadership, 'isLeader'>;
   readonly system: System;
 }
@@ -146,9 +146,13 @@ export const sweepDeliveries = (deps: SweepDeliveries): Work => {
   const findDue = async (messageClass: MessageClass, now: Date): Promise<Swept> => {
     const at = now.toISOString();
     const before = new Date(now.getTime() - OVERDUE_MS_MIN).toISOString();
-    const isNew = (one: DueDelivery): boolean => share.has(one.messageId) && missingIn([one], at).length > 0;
-    const { found, hasMore } = await searches[messageClass](before, isNew);
-    return { missing: missingIn(found, at).filter(({ messageId }) => share.has(messageId)), hasMore };
+    const missingOf = (found: readonly DueDelivery[]): readonly DueMail[] =>
+      missingIn(
+        found.filter(({ messageId }) => share.has(messageId)),
+        at,
+      );
+    const { found, hasMore } = await searches[messageClass](before, (one) => missingOf([one]).length > 0);
+    return { missing: missingOf(found), hasMore };
   };
 
   /** @returns whether there is more. */
