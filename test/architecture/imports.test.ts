@@ -220,7 +220,7 @@ describe('the source tree', () => {
     expect(broken.map(told)).toEqual([]);
   });
 
-  test('exposes only types to the dashboard, so that a browser loads none of it', () => {
+  test('exposes only types to the dashboard, so that a browser loads no server code', () => {
     const broken = imports
       .filter(({ file, from }) => roomOf(file) === 'dashboard' && (from === 'zod' || from.startsWith('.')))
       .filter((each) => each.from === 'zod' || inside(each) !== 'dashboard')

@@ -35,8 +35,8 @@ const send = () => service.request({ method: 'POST', url: '/v1/messages/send', k
 const newest = async (): Promise<string> =>
   (await service.request({ url: '/v1/events?limit=1', key: admin })).json().next_cursor;
 
-/** Starts a request and ends its body after `meanwhile` has finished. @returns the status of the response. */
-const slowly = (path: string, key: string, body: object, meanwhile: () => Promise<unknown>): Promise<number> => {
+/** Starts a request and ends its body after `change` has finished. @returns the status of the response. */
+const slowly = (path: string, key: string, body: object, change: () => Promise<unknown>): Promise<number> => {
   const bytes = Buffer.from(JSON.stringify(body));
   const headers = {
     authorization: `Bearer ${key}`,
@@ -51,7 +51,7 @@ const slowly = (path: string, key: string, body: object, meanwhile: () => Promis
     asked.on('error', reject);
     asked.write(bytes.subarray(0, 1));
     sleep(A_WHILE_MS)
-      .then(meanwhile)
+      .then(change)
       .then(() => sleep(A_WHILE_MS))
       .then(() => asked.end(bytes.subarray(1)), reject);
   });
@@ -66,7 +66,7 @@ describe.each([
     expect(await slowly(path, value, body, async () => undefined)).toBe(202);
   });
 
-  test('is refused, whatever it contains, from a key that was revoked in the meantime', async () => {
+  test('is refused with any content, from a key that was revoked in the meantime', async () => {
     for (const sent of [body, { nonsense: true }]) {
       const { id, value } = await makeKey();
       const head = await service.deps.context.store.head();

@@ -232,7 +232,7 @@ test('a suspension is recorded even if the log is away for a moment, and a stop 
   expect(recorded).toEqual([suspension]);
 });
 
-test('what mail met that was taken for expired, and was sent after all, limits no destination', async () => {
+test('the outcome of mail that seemed expired, and was sent after all, limits no destination', async () => {
   const reports: unknown[] = [];
   const report = (one: unknown): readonly never[] => {
     reports.push(one);

@@ -54,7 +54,7 @@ describe('replies are read', () => {
       'nor when they ask for the message and answer for it at once, with an empty line between',
       { DATA: (_, times) => (times === 0 ? '354 go\r\n\r\n250 early' : undefined) },
     ],
-    ['nor when they are none', { RCPT: (_, times) => (times === 0 ? 'hello' : undefined) }],
+    ['nor when they are not replies', { RCPT: (_, times) => (times === 0 ? 'hello' : undefined) }],
   ])('%s: the session ends, and the next has another', async (_, script) => {
     const { server, transport } = await start(script);
     expect(await send(transport)).toEqual([['deferred', 0, expect.any(String)]]);

@@ -230,7 +230,7 @@ describe('the limit of a key', () => {
     expect(await written()).toBe(before);
   });
 
-  test('refuses a batch that is larger than what is left with 429, and uses none of it', async () => {
+  test('refuses a batch that is larger than what is left with 429, and leaves it as it was', async () => {
     await batchOf(5);
     const before = await written();
     const answer = await batchOf(6);
