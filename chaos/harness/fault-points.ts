@@ -161,6 +161,8 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   RecipientsResent: 'append-other',
   RecipientUnsubscribed: 'append-unsubscription',
 
+  InboundReceived: 'append-other',
+
   DestinationSuspended: 'append-suspension',
   DestinationReleased: 'append-release',
 

@@ -1,6 +1,7 @@
 import { isBase64 } from '../../domain/message/draft.ts';
 import {
   headOf,
+  type InboundRaw,
   isPartlyErased,
   isRemoved,
   type MessageBody,
@@ -94,6 +95,18 @@ const encodeText = (name: 'html' | 'text', text: string | undefined): string =>
 const encodeBody = ({ attachments, html, text, ...rest }: MessageBody): string =>
   `${JSON.stringify(rest).slice(0, -1)}${encodeText('html', html)}${encodeText('text', text)},"attachments":[${attachments.map(encodeAttachment).join()}]}`;
 
+/** The raw mail is base64, which is valid JSON as it is. */
+const encodeRaw = ({ content, ...rest }: InboundRaw): string =>
+  `${JSON.stringify(rest).slice(0, -1)},"content":"${content}"}`;
+
+const jsonOf = (body: StoredBody): string => {
+  if (body.kind === 'message') return encodeBody(body);
+  return body.kind === 'inbound_raw' ? encodeRaw(body) : JSON.stringify(body);
+};
+
+/** Kinds whose heads leave out large parts. */
+const hasHead = ({ kind }: StoredBody): boolean => kind === 'message' || kind === 'inbound';
+
 const CONTENT = '"content":"';
 /** Placeholder for a content that is put back after parsing. Not valid base64. */
 const LATER = '?';
@@ -128,7 +141,9 @@ const cutContents = (json: string): CutJson => {
 const parseBody = (json: string): StoredBody => {
   const cut = cutContents(json);
   const body = JSON.parse(cut.json) as StoredBody; // as this codec wrote it
-  if (cut.contents.length === 0 || body.kind !== 'message') return body;
+  if (cut.contents.length === 0) return body;
+  if (body.kind === 'inbound_raw') return { ...body, content: cut.contents[0] ?? '' };
+  if (body.kind !== 'message') return JSON.parse(json) as StoredBody;
   const { alternatives = [], attachments } = body;
   const cutFrom = [...alternatives, ...attachments].filter(({ content }) => content === LATER);
   // The cut matched something else too: a name that ends like `CONTENT`.
@@ -144,7 +159,7 @@ export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOpti
 
   /** @param json the body as JSON. */
   const headFor = async (id: string, body: StoredBody, json: string): Promise<string> =>
-    body.kind === 'message' && json.length > OWN_HEAD_CHARACTERS_MAX
+    hasHead(body) && json.length > OWN_HEAD_CHARACTERS_MAX
       ? await written(id, 'head', JSON.stringify(headOf(body)))
       : '';
 
@@ -160,7 +175,7 @@ export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOpti
 
   return {
     encode: async ({ id, organizationId, body, searchWords = [] }) => {
-      const json = body.kind === 'message' ? encodeBody(body) : JSON.stringify(body);
+      const json = jsonOf(body);
       return {
         id,
         organizationId,

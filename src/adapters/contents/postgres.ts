@@ -104,7 +104,7 @@ const HEADS = {
     select id, head is null as "isWhole",
       case
         when head is not null then head
-        when kind <> 'message' or coalesce(size_bytes, octet_length(body::text)) <= $2 then body
+        when kind not in ('message', 'inbound') or coalesce(size_bytes, octet_length(body::text)) <= $2 then body
       end as found
     from vault.contents where id = any ($1::uuid[])`,
 };

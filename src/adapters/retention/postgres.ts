@@ -9,8 +9,8 @@ import { columnsOf, createRemovedContents, type Reason, type Removable, removal 
 /** Removes rows of the vault and the inbox: by age, or because a person is erased. */
 
 /** The condition of the index `contents_by_age`, word for word. */
-const KINDS = `kind in ('message', 'reply', 'link', 'contact', 'partly_erased')`;
-const KINDS_OF_PEOPLE = `kind in ('message', 'reply', 'link', 'suppression', 'contact', 'partly_erased')`;
+const KINDS = `kind in ('message', 'inbound', 'inbound_raw', 'reply', 'link', 'contact', 'partly_erased')`;
+const KINDS_OF_PEOPLE = `kind in ('message', 'inbound', 'inbound_raw', 'reply', 'link', 'suppression', 'contact', 'partly_erased')`;
 
 const CONTENTS = {
   name: 'retention-contents',

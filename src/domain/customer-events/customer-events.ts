@@ -197,6 +197,7 @@ const kindsOf = (
     case 'PresenceProven':
     case 'DataRead':
     case 'ErasureRequested':
+    case 'InboundReceived':
       return null;
     case 'CheckpointSigned': {
       const { organizationId, origin, size, root, note } = event.data;

@@ -4,6 +4,7 @@ import { auditEvents, auditorEvents, readingEvents } from '../audit/events.ts';
 import { billingPeriodEvents } from '../billing/plan.ts';
 import { type DestinationEvent, destinationEvents } from '../destination/suspension.ts';
 import { type ErasureEvent, erasureEvents } from '../erasure/erasure.ts';
+import { inboundEvents } from '../inbound/events.ts';
 import { memberEvents, sessionEvents } from '../member/events.ts';
 import { messageEvents } from '../message/events.ts';
 import { organizationEvents } from '../organization/events.ts';
@@ -24,6 +25,7 @@ export type SendingDomainEvent = EventsOf<typeof sendingDomainEvents>;
 export type DomainRecordsEvent = EventsOf<typeof domainRecordsEvents>;
 export type DomainNameEvent = EventsOf<typeof domainNameEvents>;
 export type MessageEvent = EventsOf<typeof messageEvents>;
+export type InboundEvent = EventsOf<typeof inboundEvents>;
 export type WebhookEvent = EventsOf<typeof webhookEvents>;
 export type SuppressionEvent = EventsOf<typeof suppressionEvents>;
 export type AuditEvent = EventsOf<typeof auditEvents>;
@@ -42,6 +44,7 @@ export type OutboxEvent =
   | DomainRecordsEvent
   | DomainNameEvent
   | MessageEvent
+  | InboundEvent
   | TemplateEvent
   | WebhookEvent
   | DestinationEvent
@@ -69,6 +72,7 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   ...domainRecordsEvents,
   ...domainNameEvents,
   ...messageEvents,
+  ...inboundEvents,
   ...templateEvents,
   ...webhookEvents,
   ...destinationEvents,

@@ -18,6 +18,7 @@ export const ID_PREFIXES = [
   'mbr',
   'ses',
   'psk',
+  'inb',
 ] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 

@@ -17,6 +17,8 @@ export const CATEGORIES = {
   /** The domain that has proved ownership of a name. */
   domainName: 'domainName',
   message: 'message',
+  /** A mail that was received for a domain. */
+  inbound: 'inbound',
   template: 'template',
   /** Suppression of one address. */
   suppression: 'suppression',
@@ -56,6 +58,7 @@ export const sendingDomainStream = (domainId: string): StreamName => streamOf('d
 export const domainRecordsStream = (domainId: string): StreamName => streamOf('domainRecords', domainId);
 export const domainNameStream = (name: string): StreamName => streamOf('domainName', name);
 export const messageStream = (messageId: string): StreamName => streamOf('message', messageId);
+export const inboundStream = (inboundId: string): StreamName => streamOf('inbound', inboundId);
 export const suppressionStream = (suppressionId: string): StreamName => streamOf('suppression', suppressionId);
 export const topicStream = (topicId: string): StreamName => streamOf('topic', topicId);
 export const webhookStream = (webhookId: string): StreamName => streamOf('webhook', webhookId);

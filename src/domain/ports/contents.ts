@@ -108,6 +108,61 @@ interface TemplateBody {
   readonly content: TemplateContent;
 }
 
+/** An attachment of an inbound message. Its bytes are cut from the raw mail when they are asked for. */
+export interface InboundAttachment {
+  /** Place among the mail's parts, by which it is found again. */
+  readonly part: number;
+  /** File name without folders; null if the mail names none. */
+  readonly filename: string | null;
+  readonly contentType: string;
+  /** Decoded bytes. */
+  readonly bytes: number;
+  /** Without angle brackets, as `cid:` links of the html name it; null if it has none. */
+  readonly contentId: string | null;
+}
+
+/** What was read from an inbound message, and the addresses of its envelope. */
+export interface InboundBody {
+  readonly kind: 'inbound';
+  readonly inboundId: string;
+  readonly envelope: {
+    /** Return path; empty for a report. */
+    readonly from: string;
+    readonly to: string;
+  };
+  readonly from: readonly Mailbox[];
+  readonly to: readonly Mailbox[];
+  readonly cc: readonly Mailbox[];
+  readonly replyTo: readonly Mailbox[];
+  readonly subject: string;
+  /** `Date` as written; null if there is none. */
+  readonly date: string | null;
+  /** With angle brackets; null if there is none. */
+  readonly internetMessageId: string | null;
+  /** Decoded header fields, in order. */
+  readonly headers: readonly RepeatedHeader[];
+  readonly text: string | null;
+  readonly html: string | null;
+  /** The html without scripts, forms and whatever else acts when it is shown. */
+  readonly sanitizedHtml: string | null;
+  /** The text without what it quotes, and without the signature. */
+  readonly reply: string | null;
+  readonly attachments: readonly InboundAttachment[];
+  /** What could not be read, in phrases. Empty: the mail was read as a whole. */
+  readonly problems: readonly string[];
+}
+
+/** The parts of an inbound message that lists, events and previews of a page do not need. */
+type InboundHead = Omit<InboundBody, 'headers' | 'text' | 'html' | 'sanitizedHtml' | 'reply'>;
+
+/** An inbound message as it was received. */
+export interface InboundRaw {
+  readonly kind: 'inbound_raw';
+  readonly inboundId: string;
+  /** Base64. */
+  readonly content: string;
+}
+
 /** Contact address of an organization, an auditor or a member. Stored until it is replaced or the person is removed. */
 export interface ContactAddress {
   readonly kind: 'contact';
@@ -163,6 +218,8 @@ export const isRemoved = (body: StoredBody | StoredHead): body is RemovedContent
 /** Contents that commands store. */
 type NewBody =
   | MessageBody
+  | InboundBody
+  | InboundRaw
   | ReplyText
   | LinkAddress
   | SuppressionEvidence
@@ -170,7 +227,7 @@ type NewBody =
   | ContactAddress
   | ErasedContent;
 export type StoredBody = NewBody | ExpiredContent;
-export type StoredHead = Exclude<StoredBody, MessageBody> | MessageHead;
+export type StoredHead = Exclude<StoredBody, MessageBody | InboundBody> | MessageHead | InboundHead;
 
 /** Heads of stored contents by id. */
 export type LoadedContents = ReadonlyMap<string, StoredHead>;
@@ -184,8 +241,14 @@ export interface MessageContents {
   readonly searchWords?: readonly string[];
 }
 
+const inboundHeadOf = (body: InboundBody): InboundHead => {
+  const { headers, text, html, sanitizedHtml, reply, ...head } = body;
+  return head;
+};
+
 /** The head of a content. Only messages have parts that are left out. */
 export const headOf = (body: StoredBody): StoredHead => {
+  if (body.kind === 'inbound') return inboundHeadOf(body);
   if (body.kind !== 'message') return body;
   const { html, text, alternatives, attachments, analysis, findings, shown, salts, ...head } = body;
   return { ...head, attachments: attachments.map(({ content, ...attachment }) => attachment) };
@@ -204,7 +267,7 @@ export interface Contents {
 export interface OldContent {
   readonly id: string;
   /** `partly_erased`: a message of which only the parts about other recipients remain. */
-  readonly kind: 'message' | 'reply' | 'link' | 'contact' | 'partly_erased';
+  readonly kind: 'message' | 'inbound' | 'inbound_raw' | 'reply' | 'link' | 'contact' | 'partly_erased';
   /** Null if it does not belong to a message. */
   readonly messageId: string | null;
   /** Time of storage, in the adapter's format. */

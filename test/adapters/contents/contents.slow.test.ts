@@ -5,7 +5,7 @@ import { createContentsCodec } from '../../../src/adapters/contents/contents-cod
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
 import { createSecretBox } from '../../../src/adapters/secrets/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import type { Contents, MessageBody, MessageContents } from '../../../src/domain/ports/contents.ts';
+import type { Contents, InboundBody, MessageBody, MessageContents } from '../../../src/domain/ports/contents.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { longestTurnMs } from '../../support/longest-turn.ts';
@@ -36,6 +36,36 @@ const reply = (): MessageContents => ({
   id: randomUUID(),
   organizationId: 'org_a',
   body: { kind: 'reply', messageId: 'msg_a', text: '550 no such user' },
+});
+
+const received = (): MessageContents => ({
+  id: randomUUID(),
+  organizationId: 'org_a',
+  body: {
+    kind: 'inbound',
+    inboundId: 'inb_a',
+    envelope: { from: '', to: 'b@example.test' },
+    from: [{ address: 'a@example.test', name: AWKWARD }],
+    to: [],
+    cc: [],
+    replyTo: [],
+    subject: AWKWARD,
+    date: null,
+    internetMessageId: null,
+    headers: [{ name: 'Subject', value: AWKWARD }],
+    text: AWKWARD.repeat(1000),
+    html: AWKWARD.repeat(1000),
+    sanitizedHtml: AWKWARD,
+    reply: AWKWARD,
+    attachments: [{ part: 1, filename: AWKWARD, contentType: 'a/b', bytes: 1, contentId: null }],
+    problems: [],
+  } satisfies InboundBody,
+});
+
+const raw = (bytes: number): MessageContents => ({
+  id: randomUUID(),
+  organizationId: 'org_a',
+  body: { kind: 'inbound_raw', inboundId: 'inb_a', content: randomBytes(bytes).toString('base64') },
 });
 
 let pool: Pool;
@@ -93,6 +123,15 @@ describe.each(ADAPTERS)('contents %s', (_name, create) => {
       ]),
     );
     expect((await contents.heads([])).size).toBe(0);
+  });
+
+  test('of an inbound message are returned unchanged, and its head lacks the header fields and bodies', async () => {
+    const contents = create();
+    const put = [received(), raw(2_000_000)] as const;
+    await contents.put(put);
+    expect(await contents.get(put.map(({ id }) => id))).toEqual(new Map(put.map(({ id, body }) => [id, body])));
+    const { text, html, sanitizedHtml, reply, headers, ...head } = put[0].body as InboundBody;
+    expect((await contents.heads([put[0].id])).get(put[0].id)).toEqual(head);
   });
 
   test('are returned to many concurrent callers, each with the contents it asked for', async () => {

@@ -84,6 +84,7 @@ const ACTIONS: Readonly<Record<EventType, Action>> = {
   RecipientComplained: ['mail', 'complained about a message'],
   RecipientReportNoted: ['mail', 'noted a report about a message'],
   RecipientUnsubscribed: ['mail', 'unsubscribed'],
+  InboundReceived: ['mail', 'received a message'],
   TemplateCreated: ['changes', 'created a template'],
   TemplateDraftChanged: ['changes', 'changed the draft of a template'],
   TemplatePublished: ['changes', 'published a template'],

@@ -1,0 +1,55 @@
+/** An inbound message: one recipient's copy of a mail that was received for a domain. */
+import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
+import { sha256 } from '../kernel/digest.ts';
+import type { Environment } from '../kernel/environment.ts';
+import type { InboundEvent } from '../kernel/events.ts';
+import { formatId } from '../kernel/ids.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
+
+export type ReceiveInbound = Extract<InboundEvent, { type: 'InboundReceived' }>['data'];
+
+export interface ExistingInbound extends ReceiveInbound {
+  readonly status: 'received';
+  readonly organizationId: string;
+  readonly environment: Environment | null;
+  readonly createdAt: string;
+}
+
+export type Inbound = { readonly status: 'absent' } | ExistingInbound;
+
+export const inbound: Aggregate<Inbound, InboundEvent> = {
+  category: CATEGORIES.inbound,
+  initial: { status: 'absent' },
+  evolve: (_state, event, { organizationId, environment, occurredAt }) => {
+    switch (event.type) {
+      case 'InboundReceived':
+        return { status: 'received', ...event.data, organizationId, environment, createdAt: occurredAt };
+      default:
+        return event.type satisfies never;
+    }
+  },
+};
+
+/** What identifies a copy of a mail, so that a client which lost our answer and sends it again makes no second one. */
+interface InboundIdentity {
+  readonly organizationId: string;
+  readonly environment: Environment;
+  /** Canonical address. */
+  readonly recipient: string;
+  /** Return path; empty for a report. */
+  readonly sender: string;
+  /** Hash of the received bytes, hex. */
+  readonly sha256: string;
+}
+
+/** The id does not begin with a time: the same mail must have the same id whenever it is sent again. */
+export const inboundId = ({ organizationId, environment, recipient, sender, sha256: hash }: InboundIdentity): string =>
+  formatId('inb', sha256([organizationId, environment, recipient, sender, hash].join('\0')));
+
+/** Records the receipt. The same mail, sent again, changes nothing. */
+export const receiveInbound = (state: Inbound, data: ReceiveInbound): readonly InboundEvent[] =>
+  state.status === 'absent' ? [{ type: 'InboundReceived', data }] : [];
+
+/** @throws {DomainError} `not_found`, `other_organization`. */
+export const requireInbound = (state: Inbound, organizationId: string): ExistingInbound =>
+  requireOwn(state, organizationId, 'inbound message');
