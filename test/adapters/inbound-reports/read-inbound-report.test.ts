@@ -1,12 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { performance } from 'node:perf_hooks';
 import { describe, expect, test } from 'vitest';
 import { readInboundReport } from '../../../src/adapters/inbound-reports/read-inbound-report.ts';
 import { createInboundReportReader } from '../../../src/adapters/inbound-reports/receive-inbound-reports.ts';
 import { classifyReply } from '../../../src/domain/bounce/classify.ts';
 import type { InboundReport, Report } from '../../../src/domain/bounce/report.ts';
 import { longestTurnMs } from '../../support/longest-turn.ts';
-import { slowness } from '../../support/slowness.ts';
+import { processorMs } from '../../support/processor-time.ts';
 import { EXPECTATIONS } from './expectations.ts';
 
 const FIXTURES = new URL('../../fixtures/inbound-reports/', import.meta.url);
@@ -93,10 +92,11 @@ describe('a hostile mail', () => {
 
   test('with 10,000 recipients is read up to a limit', () => {
     const many = Array.from({ length: 10_000 }, (_, i) => `Final-Recipient: rfc822; a${i}@c.test\nAction: failed\n`);
-    const begun = performance.now();
-    const { report } = read(status(many.join('\n')));
-    expect(report.kind === 'failures' && report.failures.length).toBe(1000);
-    expect(performance.now() - begun).toBeLessThan(1000 * slowness());
+    const tookMs = processorMs(() => {
+      const { report } = read(status(many.join('\n')));
+      expect(report.kind === 'failures' && report.failures.length).toBe(1000);
+    });
+    expect(tookMs).toBeLessThan(1_000);
   });
 
   test('with a thousand nested parts reports nothing', () => {
@@ -119,9 +119,7 @@ describe('a hostile mail', () => {
     ['a megabyte of blank lines', status('\n'.repeat(900_000))],
     ['a megabyte of folds', status(`Diagnostic-Code: x\n${' \n'.repeat(450_000)}`)],
   ])('is read quickly: %s', (_, text) => {
-    const begun = performance.now();
-    expect(read(text).report.kind).toBeTypeOf('string');
-    expect(performance.now() - begun).toBeLessThan(1000 * slowness());
+    expect(processorMs(() => expect(read(text).report.kind).toBeTypeOf('string'))).toBeLessThan(1_000);
   });
 });
 

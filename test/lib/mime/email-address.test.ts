@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalAddress, domainOf, parseMailbox, writtenAddress } from '../../../src/lib/mime/email-address.ts';
-import { slowness } from '../../support/slowness.ts';
+import { processorMs } from '../../support/processor-time.ts';
 
 describe('a mailbox is parsed', () => {
   it.each([
@@ -108,11 +108,12 @@ describe('input that is not exactly one address is refused with a reason', () =>
   });
 
   it('in linear time, for any input', () => {
-    const started = performance.now();
-    for (const text of ['"\\', 'a@', 'a.', '<', '@', '"<', 'ü', 'xn--']) parseMailbox(text.repeat(500_000));
-    for (const text of ['a.', 'a@', 'a-', 'a@b.', 'a@b-.', `a@${'b'.repeat(60)}.`])
-      parseMailbox(text.repeat(100).slice(0, 250));
-    expect(performance.now() - started).toBeLessThan(1000 * slowness());
+    const tookMs = processorMs(() => {
+      for (const text of ['"\\', 'a@', 'a.', '<', '@', '"<', 'ü', 'xn--']) parseMailbox(text.repeat(500_000));
+      for (const text of ['a.', 'a@', 'a-', 'a@b.', 'a@b-.', `a@${'b'.repeat(60)}.`])
+        parseMailbox(text.repeat(100).slice(0, 250));
+    });
+    expect(tookMs).toBeLessThan(1_000);
   });
 });
 

@@ -5,7 +5,6 @@ import { parseSmarthost, targetOf } from '../../../../src/adapters/mail/smarthos
 import type { MimeMessage } from '../../../../src/lib/mime/mime.ts';
 import { openSmtpSession } from '../../../../src/lib/smtp/smtp.ts';
 import { type Script, startScriptedServer, type Write } from '../../../support/scripted-smtp-server/scripted-server.ts';
-import { slowness } from '../../../support/slowness.ts';
 
 const MEGABYTE = 1_000_000;
 /** Larger than one write, whatever the sizes of the chunks. */
@@ -124,10 +123,8 @@ describe('a large message', () => {
     const sending = session.transmit(envelope, { message, mayFinish: () => true }, controller.signal);
     const resume = await asked;
     await untilStuck();
-    const abortedAt = performance.now();
-    controller.abort();
+    controller.abort(); // the server reads on only after the session has ended
     expect((await sending).end).toMatchObject({ kind: 'broken', begun: true, finalDot: false });
-    expect(performance.now() - abortedAt).toBeLessThan(100 * slowness());
     expect(session.isOpen()).toBe(false);
     resume();
     await ended;

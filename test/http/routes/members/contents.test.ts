@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { maskContents } from '../../../../src/http/auth/permissions.ts';
 import type { GuardedRouteName } from '../../../../src/http/route-table.ts';
+import { processorMs } from '../../../support/processor-time.ts';
 import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
 import { PLANTED, type PlantedMail, plantMail } from '../../support/planted-mail.ts';
 import { cookieOf, SAME_ORIGIN, signInWith } from '../../support/sign-in.ts';
@@ -242,12 +243,13 @@ describe('a mask', () => {
   });
 
   test('masks a long text without an address quickly', () => {
-    const began = performance.now();
-    maskContents({ text: `${'"a\\'.repeat(50_000)}@` });
-    maskContents({ text: `${'a'.repeat(200_000)} @` });
-    maskContents({ text: '@'.repeat(100_000) });
-    maskContents({ text: `%${'25'.repeat(100_000)}` });
-    maskContents({ text: '%25'.repeat(30_000) });
-    expect(performance.now() - began).toBeLessThan(1_000);
+    const tookMs = processorMs(() => {
+      maskContents({ text: `${'"a\\'.repeat(50_000)}@` });
+      maskContents({ text: `${'a'.repeat(200_000)} @` });
+      maskContents({ text: '@'.repeat(100_000) });
+      maskContents({ text: `%${'25'.repeat(100_000)}` });
+      maskContents({ text: '%25'.repeat(30_000) });
+    });
+    expect(tookMs).toBeLessThan(1_000);
   });
 });
