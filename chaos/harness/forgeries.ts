@@ -82,7 +82,7 @@ export const FORGERIES: readonly Forgery[] = [
     promise: 'no strange mail',
     forge: (honest) => ({
       ...honest,
-      mails: again(honest.mails, (mail) => ({ ...mail, to: ['somebody@elsewhere.example'] })),
+      mails: again(honest.mails, (mail) => ({ ...mail, to: ['other@elsewhere.example'] })),
     }),
   },
   {

@@ -141,7 +141,7 @@ describe('a first start', () => {
     expect(await startAndPrint()).toMatchObject({ live: null });
   });
 
-  test('of a version that kept no record counts as having printed its keys', async () => {
+  test('of a version that kept no record has printed its keys', async () => {
     await firstStart(context, undefined);
     const before = await working();
     context = { ...context, secrets: createInMemorySecrets() };

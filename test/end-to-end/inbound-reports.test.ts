@@ -81,7 +81,7 @@ describe('delivered mail that comes back', () => {
     ]);
   });
 
-  test('counts as bounced instead of delivered, and is billed', async () => {
+  test('is reported as bounced instead of delivered, and is billed', async () => {
     expect((await api.get('/v1/stats')).body.totals).toMatchObject({ accepted: 2, delivered: 1, bounced: 1 });
     expect((await api.get('/v1/billing/usage')).body).toMatchObject({ billable_recipients: 2 });
   });

@@ -11,7 +11,7 @@ import { bearer, type Headers } from './support/walk-strangers.ts';
 
 /** A kind of caller, and the permissions that the table grants it. */
 interface Asker {
-  readonly kind: 'key' | 'member' | 'auditor token' | 'nobody';
+  readonly kind: 'key' | 'member' | 'auditor token' | 'anonymous';
   readonly role?: Role;
   readonly permissions: readonly Permission[];
   readonly environment: Environment;
@@ -48,7 +48,7 @@ const ASKERS = {
   'admin key': key('admin'),
   'test key': key('admin', 'test'),
   'auditor token': without('auditor token'),
-  'signed out': without('nobody'),
+  'signed out': without('anonymous'),
 } as const satisfies Readonly<Record<string, Asker>>;
 type Name = keyof typeof ASKERS;
 const NAMES = Object.keys(ASKERS) as readonly Name[];
@@ -75,7 +75,7 @@ const roleRefuses = ({ kind, contents, readsAlone }: Asker, { rule, method }: Wa
 
 /** The reason why the table rejects a caller, or null if it allows the request. */
 const refusalOf = (asker: Asker, route: WalkedRoute): Reason | null => {
-  if (asker.kind === 'nobody') return 'unauthorized';
+  if (asker.kind === 'anonymous') return 'unauthorized';
   if (kindRefuses(asker, route) || roleRefuses(asker, route)) return 'permission_missing';
   if (asker.kind === 'auditor token') return null;
   if (!holds(asker, route.rule)) return 'permission_missing';
@@ -106,7 +106,7 @@ const headersOf = async (name: Name): Promise<Headers> => {
     }
     case 'auditor token':
       return bearer((await post('/v1/audit/auditors', newAuditor())).token);
-    case 'nobody':
+    case 'anonymous':
       return {};
     default:
       return asker.kind satisfies never;

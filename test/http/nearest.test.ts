@@ -16,7 +16,7 @@ describe('the nearest name', () => {
     expect(nearest(name, FIELDS)).toBe(meant);
   });
 
-  test.each(['', 'x', 'body', 'reply', 'zzzzzz'])('of %j is none', (name) => {
+  test.each(['', 'x', 'body', 'reply', 'zzzzzz'])('has no suggestion for %j', (name) => {
     expect(nearest(name, FIELDS)).toBeUndefined();
   });
 

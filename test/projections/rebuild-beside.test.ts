@@ -11,7 +11,7 @@ const NEW = [{ ...apiKeysProjection, version: apiKeysProjection.version + 1 }];
 const versionOf = async (pool: Pool): Promise<number | undefined> =>
   (await pool.query<{ version: number }>('select version from read_models.checkpoints')).rows[0]?.version;
 
-/** A log in which a rebuild waits after its first page until it is told to go on. */
+/** A log in which a rebuild pauses after its first page until the test resumes it. */
 const heldLog = (store: EventStore) => {
   const { promise: go, resolve: goOn } = Promise.withResolvers<void>();
   const { promise: held, resolve: isHeld } = Promise.withResolvers<void>();

@@ -71,7 +71,7 @@ describe('attachments', () => {
     expect(server.asked).toHaveLength(0);
   });
 
-  test('from a file that changes or ends early do not count as a network fault, and are not retried', async () => {
+  test('from a file that changes or ends early fail without a retry', async () => {
     for (const change of [(): Promise<void> => truncate(path, 5), (): Promise<void> => rm(path)]) {
       await writeFile(path, BYTES);
       const file = await openAsBlob(path);

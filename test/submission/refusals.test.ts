@@ -144,7 +144,7 @@ describe('mail that cannot be represented is refused in one line, and nothing is
       /^554 5\.6\.0 alternatives must have at most 5 items/,
     ],
     [
-      'a charset that nobody knows',
+      'an unknown charset',
       `${HEADER}Content-Type: text/plain; charset=utf-7\r\n\r\nHi`,
       /^554 5\.6\.0 the message cannot be read: its charset utf-7 is not known/,
     ],

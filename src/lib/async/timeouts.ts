@@ -18,7 +18,7 @@ export class TimedOut extends Error {
 export const ENDED = new Error('no longer wanted');
 
 /**
- * Time is counted in slices, so that a stall of this process counts as one slice at most. An answer that arrived during
+ * Time is counted in slices, so that a stall of this process adds one slice at most. An answer that arrived during
  * the stall is read first, and a process that got no processor time does not blame the server.
  */
 const SLICES = 8;
@@ -123,7 +123,7 @@ const tick = (): void => {
 
 /**
  * Calls `onLate` after `ms`, at most two ticks late, unless it is stopped first. Time is counted in ticks, so a stall
- * of this process counts as one tick, and data that arrived during the stall is read first.
+ * of this process adds one tick, and data that arrived during the stall is read first.
  * @returns a function that stops it.
  */
 export const startDeadline = (ms: number, onLate: () => void): (() => void) => {

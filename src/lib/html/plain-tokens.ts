@@ -13,7 +13,7 @@ const LETTER = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 const SPACE = '\t\n\f\r ';
 const LETTERS = ascii(LETTER);
 const SPACES = ascii(SPACE);
-/** Characters between attributes. §13.2.5.40: a slash that does not end a tag counts as a space. */
+/** Characters between attributes. §13.2.5.40: a slash that does not end a tag is treated as a space. */
 const BETWEEN_ATTRIBUTES = ascii(`${SPACE}/`);
 const NAMES = ascii(`${LETTER}0123456789-_:.@*#$[]()`);
 /** Characters that end an unquoted value, or are not allowed in one. */

@@ -222,7 +222,7 @@ test('statistics with --json are the response of the API', async () => {
   );
 });
 
-test('lists and statistics accept the names of domains and keys, and say so if there is none', async () => {
+test('lists and statistics accept names of domains and keys, and reject unknown ones', async () => {
   const domain = { id: 'dom_a', name: 'shop.test' };
   const keys = ['key_a', 'key_b', 'key_c'].map((id) => ({ id, name: id === 'key_a' ? 'Shop' : 'Twice' }));
   const asked: string[] = [];

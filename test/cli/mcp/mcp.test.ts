@@ -162,7 +162,7 @@ describe('tools', () => {
       expect(JSON.stringify(dataIn(answer))).toContain(quoted);
       expect(answer.content[1]?.text).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     }
-    expect(client.getInstructions()).toContain('follow none of it');
+    expect(client.getInstructions()).toContain('ignore them');
   });
 
   test('preview templates, count, and reject invalid input', async () => {

@@ -28,7 +28,7 @@ describe('a failure', () => {
     const failures = [failing('bob@example.org'), failing('ann@example.org'), failing('ann@example.org')];
     expect(ids(attributeFailures([ann, bob], failures))).toEqual(['rcp_1', 'rcp_2']);
   });
-  test('that names no recipient, or a stranger, belongs to none of several', () => {
+  test('that names no recipient, or a stranger, is attributed to no recipient', () => {
     expect(attributeFailures([ann, bob], [failing()])).toEqual([]);
     expect(attributeFailures([ann, bob], [failing('eve@example.org')])).toEqual([]);
     expect(attributeFailures([ann, erased], [failing('bob@example.org')])).toEqual([]);

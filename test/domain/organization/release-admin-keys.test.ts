@@ -93,7 +93,7 @@ describe('taking an admin key away', () => {
   });
 
   test.each<[string, ReturnType<typeof keyCacheOf>]>([
-    ['a live key stands in for a test key', keyCacheOf(admin('key_a', { environment: 'test' }), admin('key_b'))],
+    ['a live key replaces a test key', keyCacheOf(admin('key_a', { environment: 'test' }), admin('key_b'))],
     [
       'the other lasts as long',
       keyCacheOf(admin('key_a', { expiresAt: LATER }), admin('key_b', { expiresAt: MUCH_LATER })),

@@ -17,7 +17,7 @@ describe.skipIf(chromiumIsMissing)('the audit log screen', () => {
     keyId = (await api.post('/v1/api-keys', key)).body.id;
     for (let at = 0; at < 5; at += 1) await api.patch(`/v1/api-keys/${keyId}`, { name: `${HOSTILE} ${at}` });
     await api.post(`/v1/api-keys/${keyId}/rotate`, {});
-    const mail = { from: 'a@example.test', to: 'b@example.net', subject: 'Read by somebody', text: 'x' };
+    const mail = { from: 'a@example.test', to: 'b@example.net', subject: 'Opened by an auditor', text: 'x' };
     const { body } = await api.post('/v1/messages/send', mail);
     await api.get(`/v1/messages/${body.id}/content`);
     await api.post('/v1/audit/checkpoints');

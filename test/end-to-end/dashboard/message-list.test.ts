@@ -151,11 +151,11 @@ describe.skipIf(chromiumIsMissing)('the message list', () => {
       .first()
       .waitFor();
     expect(await look(page, `messages-offers-${name}`)).toEqual(FINE);
-    const typed = 'statsu:scheduled to:waits key:nobody since:whenever';
+    const typed = 'statsu:scheduled to:waits key:unknown since:unclear';
     await field.fill(typed);
     await page.keyboard.press('Enter');
     await page.getByText('“statsu” is not a filter').waitFor();
-    await page.getByText('“whenever” is not a time').waitFor();
+    await page.getByText('“unclear” is not a time').waitFor();
     expect(await field.inputValue()).toBe(typed);
     expect(new URL(page.url()).searchParams.has('to')).toBe(false);
     expect(await look(page, `messages-problems-${name}`)).toEqual(FINE);
@@ -301,8 +301,8 @@ describe.skipIf(chromiumIsMissing)('the message list', () => {
     await page.getByText('Needs attention').waitFor();
     await page.getByRole('link', { name: 'Messages', exact: true }).click();
     await page.getByRole('img', { name: /^Live:/ }).waitFor();
-    const id = await send({ subject: 'Taken back', to: 'taken@back.example', scheduled_at: inAnHour() });
-    const row = page.locator('.lr', { hasText: 'Taken back' });
+    const id = await send({ subject: 'Cancelled later', to: 'later@example.net', scheduled_at: inAnHour() });
+    const row = page.locator('.lr', { hasText: 'Cancelled later' });
     await row.waitFor();
     expect((await dashboard.api.post(`/v1/messages/${id}/cancel`, {})).status).toBe(200);
     await row.getByText('Cancelled').waitFor();

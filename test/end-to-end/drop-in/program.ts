@@ -32,7 +32,7 @@ export const filesOf = ({ attachments }: ParsedMail) =>
 
 export const PNG = Buffer.from('not really an image');
 
-/** The first copy. @throws {Error} if there is none. */
+/** The first copy. @throws {Error} if no copy arrived. */
 export const firstMail = ([copy]: readonly Copy[]): ParsedMail => {
   if (copy === undefined) throw new Error('nothing arrived');
   return copy.mail;

@@ -14,7 +14,7 @@ const redocly = await lintFromString({
   config: await createConfig({ extends: ['recommended'] }),
 });
 const spectral = new spectralCore.Spectral();
-// That rule takes a variable of a template, which has `type`, `required` and `example`, in an example for a schema.
+// That rule mistakes a template variable in an example, with its `type`, `required` and `example`, for a schema.
 spectral.setRuleset({ extends: [rulesets.oas], rules: { 'oas3-valid-schema-example': 'off' } });
 const found = await spectral.run(new spectralCore.Document(source, parsers.Json, file));
 

@@ -29,7 +29,7 @@ const LISTS = [
   ],
 ];
 
-/** Fields that change without a command: reads count as uses, and counts follow the clock and the whole log. */
+/** Fields that change without a command: reads are recorded as uses, and counters follow the clock and the whole log. */
 const MOVING = new Set(['last_used_at', 'counted_up_to', 'complete_until']);
 
 const fixed = (body: AnyBody): AnyBody =>

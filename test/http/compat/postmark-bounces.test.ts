@@ -44,7 +44,7 @@ beforeAll(async () => {
 
   const opened = await send({ Tag: 'y', To: 'dan@example.org', TrackOpens: true, TrackLinks: 'HtmlOnly' });
   const [to = ''] = await bounce(now.service, opened, [0]);
-  // An open right after the delivery counts as one by a machine.
+  // An open right after the delivery is attributed to a machine.
   const at = new Date(Date.now() + 3_600_000).toISOString();
   const by = { at, count: 1, family: 'firefox', network: 'other', machine: null } as const;
   const click = { link: 0, links: 1, url: 'https://shop.example/?a=b' };

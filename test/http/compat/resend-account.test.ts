@@ -112,7 +112,7 @@ describe('resend', () => {
     });
   });
 
-  test('contacts: a complaint is not taken back by the flag', async () => {
+  test('contacts: the flag does not undo a complaint', async () => {
     const email = 'bob@example.org';
     const csv = `address,reason,scope\n${email},complaint,all\n`;
     const payload = { csv };

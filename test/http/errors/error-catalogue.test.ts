@@ -119,7 +119,7 @@ const PROVOKED = {
   invalid_cursor: () => ask({ url: '/v1/inbox?after=x' }),
   invalid_html: () => post(SEND, { ...MESSAGE, html: '<div>' }),
   header_not_allowed: () => ask({ url: '/v1/organization', headers: { 'idempotency-key': 'x' } }),
-  unauthorized: () => ask({ url: '/v1/organization', by: 'nobody' }),
+  unauthorized: () => ask({ url: '/v1/organization', by: 'anonymous' }),
   permission_missing: () => ask({ url: '/v1/organization', by: 'reader' }),
   wider_than_own_key: () =>
     ask({

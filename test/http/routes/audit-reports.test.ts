@@ -154,7 +154,7 @@ describe('a report about an API key', () => {
       'KeyRotated',
       `set metadata = regexp_replace(metadata, '"actor":"[^"]+"', '"actor":"key:key_nobody"')`,
     ],
-  ])('is refused if somebody changed %s in the database', async (_, type, change) => {
+  ])('is refused if %s was changed in the database', async (_, type, change) => {
     const { id } = await post('/v1/api-keys', { name: 'x', domain_id: domainId, permissions: ['send'] });
     await post(`/v1/api-keys/${id}/rotate`, {});
     await post('/v1/audit/checkpoints', {});

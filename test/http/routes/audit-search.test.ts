@@ -135,7 +135,7 @@ describe('the audit log is searched', () => {
     expect(rotated?.actor.name).not.toBeNull();
   });
 
-  test('by an auditor who sees no mail, and by nobody without the permission', async () => {
+  test('by an auditor who sees no mail, but not without the permission', async () => {
     const auditor = { name: 'Ann', expires_at: '2099-01-01T00:00:00Z' };
     const { token } = (await ask('POST', '/v1/audit/auditors', key, auditor)).body;
     expect(await types({ q: 'invited bob', address: 'loopback' }, token)).toEqual(['MemberInvited']);

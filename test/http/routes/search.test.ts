@@ -113,7 +113,7 @@ describe('the search', () => {
     }
   });
 
-  test('shows the state of a found message, so that nobody has to read it', async () => {
+  test('shows the state of a message that it finds', async () => {
     const to = ['ann@example.org', 'cleo@example.org', 'dan@example.org'];
     const mail = { from: 'shop@strange.test', to, subject: 'Counted', text: 'Sent.' };
     const { id } = (await ask('POST', '/v1/messages/send', strange.key, mail)).body;

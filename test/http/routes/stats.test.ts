@@ -63,7 +63,7 @@ describe('GET /v1/stats', () => {
     expect(complete_until).toBe(events.at(-1)?.metadata.occurredAt);
   });
 
-  test('gives rates of the requested metrics, null if there is nothing to compare with', async () => {
+  test('returns rates of the requested metrics, null if the denominator is 0', async () => {
     const { totals } = (await get(`${today()}&metrics=accepted,delivered,opened`)).json();
     expect(totals.rates).toEqual({
       delivered: totals.delivered / 3,

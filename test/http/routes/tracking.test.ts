@@ -169,7 +169,7 @@ describe('a tracked link', () => {
     expect(answer.headers.location).toBe(TARGET);
   });
 
-  test('leads nowhere with a signature for something that is not a web address', async () => {
+  test('does not redirect to a signed target that is not a web address', async () => {
     for (const target of ['javascript:alert(1)', 'https://shop.test/\r\nX: y', 'data:text/html,x', 'https://ä.test/']) {
       expect((await get(linksOf(await send(), target).click)).statusCode).toBe(404);
     }

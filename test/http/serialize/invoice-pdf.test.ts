@@ -83,7 +83,7 @@ describe('an invoice as PDF', () => {
       expect(text).toContain(said);
   });
 
-  test('shows days and counts in words, and says when there is nothing to charge', async () => {
+  test('shows days and counts in words, and says when nothing is charged', async () => {
     const oneDay = { from: '2026-10-29', to: '2026-10-30' };
     const text = await shown(
       closed([line({ kind: 'plan', quantity: 1, ...oneDay }), line({ quantity: 1, amount: 0 })]),

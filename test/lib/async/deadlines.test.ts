@@ -20,7 +20,7 @@ test('a deadline calls back once it has passed, and never if it was stopped', as
   expect(stopped).toEqual([]);
 });
 
-test('a stall of this process counts as one tick', async () => {
+test('a stall of this process adds one tick', async () => {
   const late: string[] = [];
   const stop = startDeadline(4 * TICK_MS, () => late.push('late'));
   const untilMs = performance.now() + 10 * TICK_MS;

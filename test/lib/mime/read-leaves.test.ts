@@ -32,7 +32,7 @@ describe('the leaves of a message', () => {
     ['a multipart without a boundary', 'Content-Type: multipart/mixed\n\n--B\n\ntext'],
     ['a header with too many fields', `${'A: b\n'.repeat(2_001)}\ntext`],
     ['a million lines', '\n'.repeat(1_000_002)],
-  ])('are none in %s', (_, text) => {
+  ])('are not found in %s', (_, text) => {
     expect(leaves(text)).toEqual([]);
   });
 

@@ -66,7 +66,7 @@ describe('a policy', () => {
     ['has a key of a log for a witness', `witness w ${log}\nquorum w`],
     ['has a key of a witness for a log', `log ${x1}\nquorum none`],
     ['calls a witness none', `witness none ${x1}\nquorum none`],
-    ['has a group of nobody', 'group g all\nquorum g'],
+    ['has an empty group', 'group g all\nquorum g'],
     ['asks a group for more than it has', `witness w ${x1}\ngroup g 2 w\nquorum g`],
     ['has a member in two groups', `witness w ${x1}\ngroup g any w\ngroup h any w\nquorum g`],
     ['is endless', `${'\n'.repeat(1_001)}quorum none`],

@@ -82,7 +82,7 @@ export const CHANGES: readonly (readonly [what: string, sql: string, fault: stri
     'org_other: audit_trees has no row, but the log has 5 events',
   ],
   [
-    'a tree of nobody',
+    'a tree without an owner',
     `insert into read_models.audit_trees select 'org_none', 3, latest, 0, 3 from read_models.audit_trees where tree = '${TREE}'`,
     'org_none: audit_trees has a row with 3 leaves',
   ],

@@ -170,7 +170,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, stored }: HistoryOp
   const someMessage = async () => {
     const messageId = pick(messageIds.slice(-60)) ?? '';
     const { state } = await load(store, message, messageStream(messageId));
-    if (state.status === 'absent') throw new DomainError('not_found', 'there is none yet');
+    if (state.status === 'absent') throw new DomainError('not_found', 'it does not exist yet');
     return { messageId, origin: originOf(state.organizationId, state.environment) };
   };
 

@@ -47,7 +47,7 @@ export interface Resolver {
   mx(host: string, options?: QuestionOptions): Promise<DnsAnswer<MxRecord>>;
   /**
    * A and AAAA records. `authenticated`: both. If one of the two lookups fails, the records of the other are the
-   * answer, unless there are none.
+   * answer if there are any.
    */
   addresses(host: string, options?: QuestionOptions): Promise<DnsAnswer<HostAddress>>;
   tlsa(host: string, options?: QuestionOptions): Promise<DnsAnswer<TlsaRecord>>;

@@ -50,7 +50,7 @@ it('a greeting after 45 s is awaited at once, and one after three minutes within
   expect(GREETING_TIMEOUTS.againMs).toBeLessThan(REMOTE_ATTEMPT_TIMES.attemptMs);
 });
 
-it('an address that accepts no connections is given up sooner than a late greeting', async () => {
+it('an address that accepts no connections is abandoned sooner than a late greeting', async () => {
   // A reserved address (RFC 5737). Networks react to it differently, but the wait is bounded by the connection
   // time-out.
   world.dns.change({ 'b.test': { A: ['192.0.2.1'] } });

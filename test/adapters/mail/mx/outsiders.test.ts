@@ -124,7 +124,7 @@ const WAYS: Readonly<Record<string, Way>> = {
   'hosts of which none exists': { dns: mx('a.provider.test', 'b.provider.test', 'c.provider.test') },
   'an alias to a host that does not exist': { dns: mx('alias.provider.test') },
   'an alias of its own to a host that does not exist': { dns: mx('nowhere.evil.test') },
-  'a host with an address that nobody may send to': { dns: mx('odd.provider.test') },
+  'a host with a reserved address': { dns: mx('odd.provider.test') },
   'a host whose DNS fails': { dns: mx('failing.provider.test') },
   'a host whose DNS is silent': { dns: mx('silent.provider.test') },
   'the provider, as an alias of the domain': { dns: { CNAME: 'provider.test' }, isAnswered: true },

@@ -183,7 +183,7 @@ describe('mail is not sent, and the reason is given,', () => {
 });
 
 describe('the destination of a domain', () => {
-  it('is the provider of its first usable server, or the domain itself if there is none', async () => {
+  it('is the provider of its first usable server, or else the domain itself', async () => {
     const routes = createMxRoutes({ resolver: world.resolver, system, ehloName: 'sender.a.test' });
     const addressesOf = createMxAddresses({ resolver: world.resolver, system, allowPrivate: true });
     const { providerOf } = createMailDestinations({ routes, addressesOf, system });

@@ -71,7 +71,7 @@ describe('a recipient is', () => {
     ],
     ['deferred by a 4xx to MAIL', { MAIL: () => '451 4.7.1 Slow down' }, ['deferred', 451, '4.7.1', 'Slow down']],
     [
-      'bounced by a MAIL that is told its size is too large',
+      'bounced when the reply to MAIL says that the message is too large',
       { MAIL: () => '552 5.3.4 Big' },
       ['bounced', 552, '5.3.4', 'Big'],
     ],

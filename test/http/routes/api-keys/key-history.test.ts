@@ -150,7 +150,7 @@ describe('the history of an API key', () => {
     ]);
   });
 
-  test('pages by cursor without skipping or repeating, whatever is refused in the meantime', async () => {
+  test('pages by cursor without skipping or repeating while other changes are refused', async () => {
     const { id } = await make();
     for (let time = 0; time < 3; time += 1) {
       await ask('PATCH', `/${id}`, { name: `name ${time}` });

@@ -90,14 +90,14 @@ describe('an identity provider', () => {
     await close();
   });
 
-  test('is shown by its host, and not if there is none', async () => {
+  test('is shown by its host, and only if one is configured', async () => {
     const shown = await at('https://accounts.example.com:8443/tenant');
     expect((await shown.methods()).json().oidc).toEqual({ host: 'accounts.example.com:8443' });
     await shown.close();
-    const nobody = await startService({ publicUrl: PUBLIC_URL });
-    expect((await nobody.request({ url: '/v1/session/methods' })).json().oidc).toBe(null);
-    expect(codeOf(await post(nobody, '/v1/session/oidc', {}))).toEqual([404, 'not_found']);
-    expect(codeOf(await post(nobody, '/v1/session', { oidc: { code: 'x', state: 'x' } }))).toEqual(INVALID);
-    await nobody.close();
+    const without = await startService({ publicUrl: PUBLIC_URL });
+    expect((await without.request({ url: '/v1/session/methods' })).json().oidc).toBe(null);
+    expect(codeOf(await post(without, '/v1/session/oidc', {}))).toEqual([404, 'not_found']);
+    expect(codeOf(await post(without, '/v1/session', { oidc: { code: 'x', state: 'x' } }))).toEqual(INVALID);
+    await without.close();
   });
 });

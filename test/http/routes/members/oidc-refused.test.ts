@@ -46,7 +46,7 @@ describe('a sign-in at an identity provider is refused if', () => {
     opened.provider.person = { email, email_verified: true };
     const { url, cookie } = await begin(opened.service);
     const changed = new URL(url);
-    changed.searchParams.set('nonce', 'of somebody else');
+    changed.searchParams.set('nonce', 'of another sign-in');
     expect(codeOf(await opened.end(answerOf(await opened.provider.signIn(changed.href)), cookie))).toEqual(INVALID);
   });
 

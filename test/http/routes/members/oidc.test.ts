@@ -84,7 +84,7 @@ describe('signing in at an identity provider', () => {
     ['is not verified', { email_verified: false }, 'oidc_address_unverified'],
     ['is called verified in a text', { email_verified: 'true' as never }, 'oidc_address_unverified'],
     ['is not said to be verified', {}, 'oidc_address_unverified'],
-    ['is none', { email: undefined as never, email_verified: true }, 'oidc_address_unverified'],
+    ['is missing', { email: undefined as never, email_verified: true }, 'oidc_address_unverified'],
     ['was not invited', { email: 'stranger@example.net', email_verified: true }, 'oidc_no_member'],
     ['looks like that of a member', { email: '\u212Aim@example.net', email_verified: true }, 'oidc_no_member'],
     ['is broken', { email: 'kim@example.net\r\n', email_verified: true }, 'oidc_no_member'],

@@ -62,7 +62,7 @@ describe('the list of operations', () => {
     expect(allowedTo(list, 'GET', '/v1/messages')).toBe(true);
   });
 
-  test('names the owners to members, and to keys of systems nobody', async () => {
+  test('names the owners to members, but not to keys of systems', async () => {
     expect((await listFor({ cookie: cookies.analyst })).owners).toEqual(['Olga']);
     expect((await listFor({ authorization: `Bearer ${sender}` })).owners).toEqual([]);
   });

@@ -101,7 +101,7 @@ describe('POST /v1/messages/analyze', () => {
     expect([answer.statusCode, answer.json().error.code]).toEqual([400, 'header_not_allowed']);
   });
 
-  test('needs the permission send, and counts as a send', async () => {
+  test('needs the permission send, and uses the rate limit of sends', async () => {
     const reader = await service.makeKey(organizationId, domainId, { permissions: ['read', 'manage'] });
     const refused = await analyze(VALID, {}, reader.value);
     expect([refused.statusCode, refused.json().error.code]).toEqual([403, 'permission_missing']);

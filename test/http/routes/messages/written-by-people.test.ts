@@ -130,7 +130,7 @@ describe('an attachment', () => {
 });
 
 describe('a byte order mark', () => {
-  test('before the body is skipped, in one piece or on its own', async () => {
+  test('before the body is skipped, together with it or alone', async () => {
     const body = `\uFEFF${JSON.stringify(FIELDS)}`;
     expect((await post('/v1/messages/send', body)).status).toBe(202);
     expect((await post('/v1/messages/send', Buffer.from(body))).status).toBe(202);

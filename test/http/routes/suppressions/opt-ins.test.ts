@@ -33,7 +33,7 @@ describe('an opt-in that the sender records', () => {
     expect(feed.filter(({ data }: { data: { topic_id: string } }) => data.topic_id === topic)).toHaveLength(2);
   });
 
-  test('takes back a refusal of that topic only, and is taken back by another', async () => {
+  test('undoes a refusal of that topic only, and a later refusal undoes it', async () => {
     const [topic, tips] = [await make({ default: 'out' }), await make()];
     const address = 'changes@example.net';
     const refuse = (id: string) => page(`/preferences/${token}`, { action: 'save', shown: [id], topic: [] });

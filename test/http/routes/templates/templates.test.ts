@@ -44,7 +44,7 @@ describe('a template', () => {
     expect((await templates.ask('POST', '', { ...HELLO, alias })).status).toBe(201);
   });
 
-  test('can use the address of each copy in html and text without a declaration, and nowhere else', async () => {
+  test('can use the address of each copy in html and text without a declaration, but not in other fields', async () => {
     const viewed = '<p>{{ name }} <a href="{{ view_url }}">View in browser</a></p>';
     const more = { html: viewed, text: '{{ view_url }}', locales: { de: { subject: '.', html: viewed } } };
     const alias = await templates.make(more);

@@ -49,7 +49,7 @@ const fail = (id: string): Promise<void> =>
   ]);
 
 describe('a delivery', () => {
-  test('names the recipient of its event, in the list too, and none if there is none', async () => {
+  test('names the recipient of its event, also in the list, if the event has one', async () => {
     const webhookId = await register();
     const mail = { from: 'a@example.test', to: ['ann@example.net'], cc: ['bob@example.net'], subject: 'x', text: 'x' };
     const sent = (await ask('POST', '/v1/messages/send', mail)).body;

@@ -122,7 +122,7 @@ describe('the policy of a domain', () => {
   });
 
   test.each([
-    ['nobody trusted has signed', issueCertificate({ names: ['mta-sts.example.test'] })],
+    ['signed by an unknown authority', issueCertificate({ names: ['mta-sts.example.test'] })],
     ['is for another name', issueCertificate({ names: ['example.test'], issuer: authority })],
     ['has ended', issueCertificate({ names: ['mta-sts.example.test'], issuer: authority, isExpired: true })],
   ])('is absent when its host presents a certificate that %s', async (_, issued) => {

@@ -63,7 +63,7 @@ describe('a domain that enforces MTA-STS', () => {
 
   it.each([
     ['whose certificate is for another name', as(forAnother), '4.7.5', /altnames/],
-    ['whose certificate nobody has signed', as(unsigned), '4.7.5', /self-signed/],
+    ['with a self-signed certificate', as(unsigned), '4.7.5', /self-signed/],
     ['without TLS', IN_CLEAR, '4.7.10', /^the server offers no TLS, and the MTA-STS policy of its domain requires it$/],
   ])('gets none by a server %s, and none in clear', async (_, options, enhanced, text) => {
     publish();
