@@ -131,6 +131,8 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   DomainBrandingChanged: 'append-other',
   DomainDeleted: 'append-other',
   DomainTrackingChanged: 'append-other',
+  InboundEnabled: 'append-other',
+  InboundDisabled: 'append-other',
   DkimKeysAdded: 'append-keys',
   DkimKeysDestroyed: 'append-destroyed',
   DomainRecordsChecked: 'append-check',

@@ -4,7 +4,7 @@ import { defineStates, type ListRequest, listStates } from './states.ts';
 
 export const domainsProjection = defineStates({
   name: 'domains',
-  version: 3,
+  version: 4,
   aggregate: sendingDomain,
   table: 'domains',
   columns: { domain_id: 'text', organization_id: 'text', created_at: 'timestamptz' },

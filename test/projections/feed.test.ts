@@ -83,6 +83,8 @@ const openFeed = async () => {
       { type: 'DomainBrandingChanged', data: { domainId: 'dom_1', branding: null } },
       { type: 'DomainFailed', data: { domainId: 'dom_1', name: 'a.test' } },
       { type: 'DomainTrackingChanged', data: { domainId: 'dom_1', tracking: { opens: true, clicks: false } } },
+      { type: 'InboundEnabled', data: { domainId: 'dom_1' } },
+      { type: 'InboundDisabled', data: { domainId: 'dom_1' } },
       { type: 'DomainDeleted', data: { domainId: 'dom_1', name: 'a.test' } },
     ],
     {

@@ -16,6 +16,7 @@ const UNCHANGED = {
   contentDays: undefined,
   analysis: undefined,
   htmlValidation: undefined,
+  inboundDmarc: undefined,
   timezone: undefined,
   sessionIdleMinutes: undefined,
   sessionHours: undefined,

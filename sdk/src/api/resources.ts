@@ -469,7 +469,7 @@ export const domains = (call: Call) => ({
   /**
    * Update a domain
    *
-   * Changes the tracking and the appearance of recipient pages. Omitted fields stay unchanged.
+   * Changes the tracking, the appearance of recipient pages and whether mail is received. Omitted fields stay unchanged.
    *
    * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */

@@ -216,6 +216,11 @@ export interface UpdateDomainRequest {
     /** true: track clicks on links, except links with `data-outbox-track="off"`. */
     clicks?: boolean | undefined;
   } | undefined;
+  /** Receiving mail that people send to the domain. */
+  inbound?: {
+    /** true: mail to addresses of the domain is received here. Publish its MX record, which is then among `records`. The service must have a `BOUNCE_DOMAIN`. */
+    mx: boolean;
+  } | undefined;
 }
 
 export interface StartWarmUpRequest {
@@ -488,6 +493,8 @@ export interface UpdateOrganizationRequest {
     compat?: 'strict' | 'browser' | undefined;
     smtp?: 'strict' | 'browser' | undefined;
   } | undefined;
+  /** Inbound mail that fails DMARC. `accept`: it is received like other mail. `mark`: it is received with `marked: true`. `refuse`: it is refused if the sender’s domain publishes `p=quarantine` or `p=reject`, and marked otherwise. */
+  inbound_dmarc?: 'accept' | 'mark' | 'refuse' | undefined;
   /** Default IANA time zone of statistics. */
   timezone?: string | undefined;
   /** A member’s session ends after this many minutes without a request. Also applies to open sessions. */
@@ -1660,8 +1667,8 @@ export interface Domain {
   /** Time of the next automatic check. null: the domain is checked only when you call `verify`. */
   next_check_at: string | null;
   records: ({
-    purpose: 'ownership' | 'dkim' | 'return_path' | 'tracking' | 'spf' | 'dmarc';
-    type: 'TXT' | 'CNAME';
+    purpose: 'ownership' | 'dkim' | 'return_path' | 'tracking' | 'spf' | 'dmarc' | 'mx';
+    type: 'TXT' | 'CNAME' | 'MX';
     /** Full host name of the record. If your DNS provider appends the domain, enter only the part before it. */
     name: string;
     /** Value to publish. */
@@ -1712,6 +1719,11 @@ export interface Domain {
     opens: boolean;
     /** true: route links in the html through this service. Following one creates the event `message.clicked`. */
     clicks: boolean;
+  };
+  /** Receiving mail that people send to the domain. */
+  inbound: {
+    /** true: mail to addresses of the domain is received here. Publish its MX record, which is then among `records`. The service must have a `BOUNCE_DOMAIN`. */
+    mx: boolean;
   };
   created_at: string;
 }
@@ -3600,6 +3612,7 @@ export interface GetOrganizationAnswer {
     compat: 'strict' | 'browser';
     smtp: 'strict' | 'browser';
   };
+  inbound_dmarc: 'accept' | 'mark' | 'refuse';
   timezone: string;
   /** A member’s session ends after this many minutes without a request. */
   session_idle_minutes: number;

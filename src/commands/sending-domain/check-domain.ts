@@ -268,6 +268,13 @@ const askAlias = async (resolver: Resolver, host: string): Promise<Answer> => {
   return answer === null ? null : { ...answer, records: [] };
 };
 
+/** MX records as `<preference> <host>`. */
+const askMx = async (resolver: Resolver, host: string): Promise<Answer> => {
+  const answer = await resolver.mx(host, FRESH).catch(orNull);
+  if (answer === null) return null;
+  return { ...answer, records: answer.records.map(({ preference, exchange }) => `${preference} ${exchange || '.'}`) };
+};
+
 /** The name and those above it, but for the last label. */
 const zones = (name: string): readonly string[] => {
   const labels = name.split('.');
@@ -361,6 +368,8 @@ export const lookAtRecords = async (
       case 'return_path':
       case 'tracking':
         return diagnose(record, { ...plain, host: record.host, answer: await askAlias(resolver, record.host) });
+      case 'mx':
+        return diagnose(record, { ...plain, host: record.host, answer: await askMx(resolver, record.host) });
       case 'spf':
         return lookAtSpf(looking, record, apex);
       case 'dmarc':

@@ -46,6 +46,7 @@ const NAMES: Readonly<Record<DomainRecord['purpose'], string>> = {
   tracking: 'Host for tracked links',
   spf: 'SPF',
   dmarc: 'DMARC',
+  mx: 'Mail server for received mail',
 };
 
 /** Name of the record, including the type of a DKIM key. */

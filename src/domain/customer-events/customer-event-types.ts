@@ -160,6 +160,8 @@ export const TYPE_OF_DOMAIN = {
   DkimKeysDestroyed: 'domain.dkim_keys_destroyed',
   DomainBrandingChanged: 'domain.updated',
   DomainTrackingChanged: 'domain.updated',
+  InboundEnabled: 'domain.updated',
+  InboundDisabled: 'domain.updated',
   DomainDeleted: 'domain.deleted',
 } as const satisfies Readonly<Record<string, CustomerEventType>>;
 

@@ -233,6 +233,8 @@ const kindsOf = (
     case 'DkimKeysDestroyed':
     case 'DomainBrandingChanged':
     case 'DomainTrackingChanged':
+    case 'InboundEnabled':
+    case 'InboundDisabled':
     case 'DomainDeleted':
       return { subjectId: event.data.domainId, sequence, kinds: about(TYPE_OF_DOMAIN[event.type]) };
     case 'TopicCreated':

@@ -16,6 +16,9 @@ const htmlRule = z.enum(HTML_RULES);
 const htmlValidation = z.object({ api: htmlRule, compat: htmlRule, smtp: htmlRule });
 export type HtmlEntry = keyof z.output<typeof htmlValidation>;
 
+/** What happens to inbound mail that fails DMARC. `refuse` applies if the sender's domain asks for more than reports. */
+export const INBOUND_DMARC_POLICIES = ['accept', 'mark', 'refuse'] as const;
+
 /** Higher: keeps personal data longer than needed. */
 export const CONTENT_DAYS_MAX = 365;
 
@@ -32,6 +35,7 @@ const settings = z.object({
   /** Default for sends that name no policy. */
   analysis: z.enum(ANALYSIS_POLICIES),
   htmlValidation,
+  inboundDmarc: z.enum(INBOUND_DMARC_POLICIES),
   /** Time zone by its IANA name. */
   timezone: z.string(),
   /** Idle time after which a member's session expires. */

@@ -25,6 +25,7 @@ export const DEFAULT_SETTINGS = {
   analysis: 'off',
   // The specification requires valid HTML from the API. Other services and mail servers accept any.
   htmlValidation: { api: 'strict', compat: 'browser', smtp: 'browser' },
+  inboundDmarc: 'mark',
   timezone: 'UTC',
   sessionIdleMinutes: SESSION_IDLE_MINUTES.max,
   sessionHours: SESSION_HOURS.max,

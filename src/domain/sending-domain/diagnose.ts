@@ -52,6 +52,28 @@ export const diagnoseAlias = (sighting: Sighting, expected: string): Verdict => 
     : invalid(`the host ${host} is a CNAME to ${plainTarget(target)}, but should be a CNAME to ${expected}`);
 };
 
+/** @param texts MX records, `<preference> <host>`. @returns the hosts that mail goes to first. */
+const preferredHosts = (texts: readonly string[]): readonly string[] => {
+  const records = texts
+    .map((text) => text.split(' '))
+    .map(([preference, host = '']) => [Number(preference), host] as const);
+  const best = Math.min(...records.map(([preference]) => preference));
+  return records.filter(([preference]) => preference === best).map(([, host]) => plainTarget(host));
+};
+
+/** Diagnoses the MX records as senders use them: mail goes to a host with the lowest preference (RFC 5321 §5.1). */
+export const diagnoseMx = (sighting: Sighting, expected: string): Verdict => {
+  const { host, answer } = sighting;
+  if (answer === null) return unanswered(host);
+  if (answer.records.length === 0) return absence(sighting, 'MX');
+  const [wanted = ''] = preferredHosts([expected]);
+  const hosts = preferredHosts(answer.records);
+  if (hosts.length === 1 && hosts[0] === wanted) return VALID;
+  return hosts.includes(wanted)
+    ? invalid(`the MX records of ${host} lead a part of the mail to other servers: give this service the lowest number`)
+    : invalid(`mail for ${host} goes to ${hosts.map(told).slice(0, 3).join(', ')}, but should go to ${wanted}`);
+};
+
 /** RFC 7489 §6.3: the version comes first. */
 const DMARC = /^v\s*=\s*DMARC1\s*(?:;|$)/;
 const POLICIES = ['none', 'quarantine', 'reject'];
@@ -100,6 +122,8 @@ const verdictOn = ({ kind, value, key, includes = null }: RecordToPublish, sight
       return diagnoseSpf(sighting, includes);
     case 'dmarc':
       return diagnoseDmarc(sighting);
+    case 'mx':
+      return diagnoseMx(sighting, value);
     default:
       return kind satisfies never;
   }

@@ -73,6 +73,9 @@ export const sendingDomainEvents = {
     domainId: z.string(),
     tracking: z.object({ opens: z.boolean(), clicks: z.boolean() }),
   }),
+  /** Mail to addresses of the domain is received, as soon as its MX record leads here. */
+  InboundEnabled: z.object({ domainId: z.string() }),
+  InboundDisabled: z.object({ domainId: z.string() }),
   /** Ends the keys that are bound to the domain. The name is free again. */
   DomainDeleted: z.object({ domainId: z.string(), name: z.string() }),
 };
@@ -84,7 +87,7 @@ export const sendingDomainEvents = {
 const recordState = z.enum(['valid', 'missing', 'invalid', 'include_broken', 'unknown']);
 export type RecordState = z.infer<typeof recordState>;
 
-export const RECORD_KINDS = ['ownership', 'dkim', 'return_path', 'tracking', 'spf', 'dmarc'] as const;
+export const RECORD_KINDS = ['ownership', 'dkim', 'return_path', 'tracking', 'spf', 'dmarc', 'mx'] as const;
 export type RecordKind = (typeof RECORD_KINDS)[number];
 
 const recordSeen = z.object({

@@ -57,7 +57,7 @@ export const withoutQuotes = (text: string): string => text.replace(/["“”'\\
 /** A record that the owner of the name must publish. */
 export interface RecordToPublish {
   readonly kind: RecordKind;
-  readonly type: 'TXT' | 'CNAME';
+  readonly type: 'TXT' | 'CNAME' | 'MX';
   readonly host: string;
   readonly value: string;
   /** Whether the domain needs it to be verified and to stay so. */
@@ -70,7 +70,7 @@ export interface RecordToPublish {
   readonly includes?: string | null;
 }
 
-type Domain = Pick<ExistingSendingDomain, 'name' | 'token' | 'dkim'>;
+type Domain = Pick<ExistingSendingDomain, 'name' | 'token' | 'dkim' | 'inbound'>;
 
 const ownership = (domain: Domain): RecordToPublish => ({
   kind: 'ownership',
@@ -154,6 +154,19 @@ const dmarc = (name: string): RecordToPublish => ({
     'Tells receivers what to do with mail that fails authentication. Begin with `p=none`. Change it to `quarantine` or `reject` when reports (`rua=mailto:…`) show that all your mail passes. The policy of a parent domain works too.',
 });
 
+/** Preference of this service among the mail servers of a domain (RFC 5321 §5.1), with room for better and worse ones. */
+const MX_PREFERENCE = 10;
+
+const mx = (name: string, bounceDomain: string): RecordToPublish => ({
+  kind: 'mx',
+  type: 'MX',
+  host: name,
+  value: `${MX_PREFERENCE} ${bounceDomain}`,
+  required: false,
+  advice:
+    'Leads mail to addresses of the domain to this service. Remove other MX records: mail goes to the server with the lowest number, and mailboxes elsewhere on this domain get no more mail.',
+});
+
 /** Hosts of this service that appear in the records. */
 export interface ServiceHosts {
   /** Domain to which bounces are returned; null: none. */
@@ -178,5 +191,6 @@ export const recordsToPublish = (
     // A record that includes itself is unusable for receivers (RFC 7208 §4.6.4).
     spf(name, bounceDomain?.toLowerCase() === name ? null : bounceDomain),
     dmarc(name),
+    ...(bounceDomain !== null && domain.inbound.mx ? [mx(name, bounceDomain)] : []),
   ];
 };

@@ -29,6 +29,8 @@ export interface ExistingSendingDomain {
   readonly branding: Branding | null;
   /** Default for its mail; messages can override it. */
   readonly tracking: Tracking;
+  /** `mx`: mail to addresses of the domain is received here. */
+  readonly inbound: { readonly mx: boolean };
 }
 
 export type SendingDomain = { readonly status: 'absent' } | ExistingSendingDomain;
@@ -75,6 +77,7 @@ export const sendingDomain: Aggregate<SendingDomain, SendingDomainEvent> = {
         dkim,
         branding: null,
         tracking: NO_TRACKING,
+        inbound: { mx: false },
       };
       return { status: 'registered', ...data, ...checked };
     }
@@ -96,6 +99,9 @@ export const sendingDomain: Aggregate<SendingDomain, SendingDomainEvent> = {
         return { ...state, branding: event.data.branding };
       case 'DomainTrackingChanged':
         return { ...state, tracking: event.data.tracking };
+      case 'InboundEnabled':
+      case 'InboundDisabled':
+        return { ...state, inbound: { mx: event.type === 'InboundEnabled' } };
       case 'DkimKeysDestroyed':
         return state; // the state no longer contains these keys
       default:
@@ -258,6 +264,7 @@ export interface ChangeDomain {
   readonly branding?: Branding | null;
   /** Absent fields are unchanged. */
   readonly tracking?: Partial<Tracking>;
+  readonly inbound?: ExistingSendingDomain['inbound'];
 }
 
 const changeBranding = (
@@ -278,10 +285,16 @@ const changeTracking = (
   return isSame ? [] : [{ type: 'DomainTrackingChanged', data: { domainId, tracking } }];
 };
 
+const changeInbound = (
+  { domainId, inbound: before }: ExistingSendingDomain,
+  { inbound: wanted = before }: ChangeDomain,
+): readonly SendingDomainEvent[] =>
+  wanted.mx === before.mx ? [] : [{ type: wanted.mx ? 'InboundEnabled' : 'InboundDisabled', data: { domainId } }];
+
 /** Changes settings. Equal values are no change. @throws {DomainError} `not_found`, `other_organization`. */
 export const changeDomain = (state: SendingDomain, command: ChangeDomain): readonly SendingDomainEvent[] => {
   const domain = requireOwnDomain(state, command.organizationId);
-  return [...changeBranding(domain, command), ...changeTracking(domain, command)];
+  return [...changeBranding(domain, command), ...changeTracking(domain, command), ...changeInbound(domain, command)];
 };
 
 interface DeleteDomain {

@@ -330,7 +330,7 @@ const misplaced = ({ host, domain }: Sighting, published: string): Verdict => {
 };
 
 /** Explains why a host has no such record. @param what `TXT` or `CNAME`. */
-export const absence = (sighting: Sighting, what: 'TXT' | 'CNAME'): Verdict => {
+export const absence = (sighting: Sighting, what: 'TXT' | 'CNAME' | 'MX'): Verdict => {
   const { host, answer, doubled, domain } = sighting;
   const alias = answer?.aliases.at(-1);
   if (doubled !== null) return misplaced(sighting, doubled.host);

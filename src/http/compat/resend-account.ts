@@ -66,6 +66,7 @@ const RECORDS: Readonly<Record<SerializedDomain['records'][number]['purpose'], s
   tracking: 'Tracking',
   spf: 'SPF',
   dmarc: 'DMARC',
+  mx: 'Receiving',
 };
 
 const serializeHead = ({ id, name, status, created_at, tracking }: SerializedDomain) => ({

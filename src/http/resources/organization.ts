@@ -13,6 +13,7 @@ import {
   ANALYSIS_POLICIES,
   CONTENT_DAYS_MAX,
   HTML_RULES,
+  INBOUND_DMARC_POLICIES,
   SESSION_HOURS,
   SESSION_IDLE_MINUTES,
 } from '../../domain/organization/events.ts';
@@ -40,6 +41,7 @@ const organizationSchema = z.strictObject({
   html_validation: z
     .strictObject({ api: htmlRule, compat: htmlRule, smtp: htmlRule })
     .describe('Which html is accepted from the API and by SMTP.'),
+  inbound_dmarc: z.enum(INBOUND_DMARC_POLICIES),
   timezone: z.string(),
   session_idle_minutes: z.int().describe('A member’s session ends after this many minutes without a request.'),
   session_hours: z.int().describe('A member’s session ends after this many hours even if it is used.'),
@@ -80,6 +82,7 @@ const serializeOrganization = ({
   content_retention_days: settings.contentDays,
   default_analysis: settings.analysis,
   html_validation: { ...settings.htmlValidation },
+  inbound_dmarc: settings.inboundDmarc,
   timezone: settings.timezone,
   session_idle_minutes: settings.sessionIdleMinutes,
   session_hours: settings.sessionHours,
@@ -128,6 +131,13 @@ const changes = z.strictObject({
       'Which html is accepted from `/v1` (`api`), from `/compat` and by SMTP. `strict`: only valid html. `browser`: any html ' +
         'that a browser can show, unchanged; its problems become findings of the message. Omitted entries stay unchanged.',
     ),
+  inbound_dmarc: z
+    .enum(INBOUND_DMARC_POLICIES)
+    .optional()
+    .describe(
+      'Inbound mail that fails DMARC. `accept`: it is received like other mail. `mark`: it is received with `marked: true`. ' +
+        '`refuse`: it is refused if the sender’s domain publishes `p=quarantine` or `p=reject`, and marked otherwise.',
+    ),
   timezone: timeZone().optional().describe('Default IANA time zone of statistics.'),
   session_idle_minutes: z
     .int()
@@ -164,6 +174,7 @@ export const updateOrganizationRoute = endpoint(
       },
       'Shorter sessions': { session_idle_minutes: 60, session_hours: 12 },
       'Accept any html from /v1': { html_validation: { api: 'browser' } },
+      'Refuse forged inbound mail': { inbound_dmarc: 'refuse' },
       'Statistics in the time zone of Berlin': { timezone: 'Europe/Berlin' },
     },
     answer: organizationSchema,
@@ -175,6 +186,7 @@ export const updateOrganizationRoute = endpoint(
       contact,
       contentDays: body.content_retention_days,
       analysis: body.default_analysis,
+      inboundDmarc: body.inbound_dmarc,
       htmlValidation: body.html_validation,
       timezone,
       sessionIdleMinutes: body.session_idle_minutes,

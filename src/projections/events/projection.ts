@@ -163,6 +163,8 @@ export const eventsProjection = defineProjection<FollowedEvent, Changes>({
     DkimKeysDestroyed: ofDomain,
     DomainBrandingChanged: ofDomain,
     DomainTrackingChanged: ofDomain,
+    InboundEnabled: ofDomain,
+    InboundDisabled: ofDomain,
     DomainDeleted: ofDomain,
     TemplateCreated: ofOrganization,
     TemplateDraftChanged: 'ignored',

@@ -54,7 +54,7 @@ describe('what is tracked', () => {
 
 describe('the tracking host', () => {
   const recordsOf = (name: string, target: string | null) => {
-    const domain = { name, token: 't', dkim: { active: null, pending: null, retired: [] } };
+    const domain = { name, token: 't', dkim: { active: null, pending: null, retired: [] }, inbound: { mx: false } };
     return recordsToPublish(domain, { bounceDomain: null, trackingTarget: target });
   };
 

@@ -53,3 +53,44 @@ describe('the branding of a domain', () => {
     expect(JSON.stringify(body.error.details)).toContain(problem);
   });
 });
+
+describe('inbound mail of a domain', () => {
+  let service: Service;
+  let key: string;
+  let url: string;
+
+  beforeAll(async () => {
+    service = await startService({ context: { bounceDomain: 'bounce.service.test' } });
+    const organizationId = await service.makeOrganization();
+    const id = await service.makeDomain(organizationId, 'example.test');
+    url = `/v1/domains/${id}`;
+    key = (await service.makeKey(organizationId, id)).value;
+  });
+  afterAll(() => service.close());
+
+  const patch = async (payload: object) => {
+    const answer = await service.request({ method: 'PATCH', url, key, payload });
+    return { status: answer.statusCode, body: answer.json() };
+  };
+  const mxOf = (body: { records: readonly { purpose: string }[] }) =>
+    body.records.filter(({ purpose }) => purpose === 'mx');
+
+  test('is off at first; its MX record is listed while it is on, and not required', async () => {
+    const first = (await service.request({ url, key })).json();
+    expect([first.inbound, mxOf(first)]).toEqual([{ mx: false }, []]);
+    const { body } = await patch({ inbound: { mx: true } });
+    expect(body.inbound).toEqual({ mx: true });
+    expect(mxOf(body)).toMatchObject([
+      { type: 'MX', name: 'example.test', value: '10 bounce.service.test', required: false },
+    ]);
+    expect((await patch({})).body.inbound).toEqual({ mx: true });
+    expect(mxOf((await patch({ inbound: { mx: false } })).body)).toEqual([]);
+  });
+
+  test.each([{ inbound: {} }, { inbound: { mx: 'yes' } }, { inbound: { mx: true, a: 1 } }])(
+    'is refused as %j',
+    async (payload) => {
+      expect((await patch(payload)).status).toBe(400);
+    },
+  );
+});

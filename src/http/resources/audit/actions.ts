@@ -61,6 +61,8 @@ const ACTIONS: Readonly<Record<EventType, Action>> = {
   DkimKeysDestroyed: ['changes', 'destroyed old DKIM keys'],
   DomainBrandingChanged: ['changes', 'changed the branding of a domain'],
   DomainTrackingChanged: ['changes', 'changed the tracking of a domain'],
+  InboundEnabled: ['changes', 'started to receive mail for a domain'],
+  InboundDisabled: ['changes', 'stopped receiving mail for a domain'],
   DomainDeleted: ['changes', ACCESS_ACTIONS.DomainDeleted],
   DomainRecordsChecked: ['automatic', 'checked the DNS records of a domain'],
   DomainNameTaken: ['changes', 'took over a domain name'],

@@ -21,7 +21,7 @@ const recordState = z.enum(['valid', 'missing', 'invalid', 'include_broken', 'un
 
 const domainRecordSchema = z.strictObject({
   purpose: z.enum(RECORD_KINDS),
-  type: z.enum(['TXT', 'CNAME']),
+  type: z.enum(['TXT', 'CNAME', 'MX']),
   name: z
     .string()
     .describe('Full host name of the record. If your DNS provider appends the domain, enter only the part before it.'),
@@ -121,6 +121,16 @@ export const trackingSchema = z.strictObject({
     .describe('true: route links in the html through this service. Following one creates the event `message.clicked`.'),
 });
 
+export const inboundSchema = z
+  .strictObject({
+    mx: z
+      .boolean()
+      .describe(
+        'true: mail to addresses of the domain is received here. Publish its MX record, which is then among `records`. The service must have a `BOUNCE_DOMAIN`.',
+      ),
+  })
+  .describe('Receiving mail that people send to the domain.');
+
 export const domainSchema = z
   .strictObject({
     id: z.string(),
@@ -152,6 +162,7 @@ export const domainSchema = z
       .nullable()
       .describe('How the sender appears on recipient pages. null: by the name of the domain.'),
     tracking: trackingSchema.describe('Default tracking of mail from this domain. A message can override it.'),
+    inbound: inboundSchema,
     created_at: timeSchema(),
   })
   .meta({ id: 'Domain' });
@@ -203,6 +214,7 @@ export const serializeDomain = (
     authentication: { spf: records.spf, dkim: records.dkim, dmarc: records.dmarc },
     branding: serializeBranding(domain),
     tracking: { ...domain.tracking },
+    inbound: { ...domain.inbound },
     created_at: domain.createdAt,
   };
 };

@@ -28,7 +28,7 @@ import { endpoint, type RouteContext } from '../../endpoint.ts';
 import { shownLine, url } from '../../fields.ts';
 import { ifMatch, listEndpoint, resourceEndpoint, setRevision, statesOf } from '../../reading.ts';
 import { tracking } from '../messages/send-fields.ts';
-import { domainSchema, type SerializedDomain, serializeDomain } from './domain.ts';
+import { domainSchema, inboundSchema, type SerializedDomain, serializeDomain } from './domain.ts';
 
 /** Loads a domain of the caller's organization. @throws {DomainError} `not_found`, `other_organization`. */
 export const loadDomain = async (
@@ -212,6 +212,7 @@ const changes = z.strictObject({
   tracking: tracking
     .optional()
     .describe('Default tracking of mail that is accepted from now on. A message can override it.'),
+  inbound: inboundSchema.optional(),
 });
 
 type SentBranding = NonNullable<z.output<typeof changes>['branding']>;
@@ -223,16 +224,18 @@ export const updateDomainRoute = endpoint(
   'PATCH /v1/domains/:id',
   {
     summary: 'Update a domain',
-    description: 'Changes the tracking and the appearance of recipient pages. Omitted fields stay unchanged.',
+    description:
+      'Changes the tracking, the appearance of recipient pages and whether mail is received. Omitted fields stay unchanged.',
     body: changes,
     examples: {
       'Name and color of recipient pages': { branding: { name: 'Example Shop', color: '#1a56b0' } },
       Neither: { branding: null },
       'Track clicks': { tracking: { clicks: true } },
+      'Receive mail': { inbound: { mx: true } },
     },
     answer: domainSchema,
   },
-  async ({ caller, origin, id, body: { branding, tracking: tracked }, request, reply }, route) => {
+  async ({ caller, origin, id, body: { branding, tracking: tracked, inbound }, request, reply }, route) => {
     const { deps, auth } = route;
     const { known } = await loadDomain(deps, caller, id);
     const { domain, revision } = await changeDomain(deps.context, origin, {
@@ -241,6 +244,7 @@ export const updateDomainRoute = endpoint(
       settings: {
         ...(branding === undefined ? {} : { branding: brandingOf(branding) }),
         ...(tracked === undefined ? {} : { tracking: tracked }),
+        ...(inbound === undefined ? {} : { inbound }),
       },
       ...ifMatch(request),
     });

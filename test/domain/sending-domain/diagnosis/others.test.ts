@@ -3,6 +3,7 @@ import {
   diagnose,
   diagnoseAlias,
   diagnoseDmarc,
+  diagnoseMx,
   diagnoseOwnership,
 } from '../../../../src/domain/sending-domain/diagnose.ts';
 import { recordsToPublish } from '../../../../src/domain/sending-domain/records-to-publish.ts';
@@ -21,6 +22,27 @@ describe('a DMARC record', () => {
     ['unknown', null, /does not answer/],
   ] as const)('is %s with the texts %j', (state, texts, problem) => {
     const verdict = diagnoseDmarc(sightingOf('_dmarc.example.test', texts));
+    expect(verdict.state).toBe(state);
+    if (problem === null) expect(verdict.problem).toBeNull();
+    else expect(verdict.problem).toMatch(problem);
+  });
+});
+
+describe('the MX record', () => {
+  test.each([
+    ['valid', ['10 bounce.service.test'], null],
+    ['valid', ['20 mx.other.test', '5 Bounce.Service.TEST.'], null],
+    [
+      'invalid',
+      ['5 mx.other.test', '10 bounce.service.test'],
+      /goes to "mx\.other\.test", but should go to bounce\.service\.test/,
+    ],
+    ['invalid', ['10 mx.other.test', '10 bounce.service.test'], /lead a part of the mail to other servers/],
+    ['invalid', ['0 .'], /but should go to bounce\.service\.test/],
+    ['missing', [], /no MX record/],
+    ['unknown', null, /does not answer/],
+  ] as const)('is %s with the records %j', (state, texts, problem) => {
+    const verdict = diagnoseMx(sightingOf('example.test', texts), '10 bounce.service.test');
     expect(verdict.state).toBe(state);
     if (problem === null) expect(verdict.problem).toBeNull();
     else expect(verdict.problem).toMatch(problem);
@@ -65,7 +87,12 @@ describe('the return path', () => {
 });
 
 describe('the stored part of an answer', () => {
-  const domain = { name: 'example.test', token: 't', dkim: { active: null, pending: null, retired: [] } };
+  const domain = {
+    name: 'example.test',
+    token: 't',
+    dkim: { active: null, pending: null, retired: [] },
+    inbound: { mx: false },
+  };
   const [ownership] = recordsToPublish(domain, { bounceDomain: null, trackingTarget: null });
   if (ownership === undefined) throw new Error('there is an ownership record');
   const see = (texts: readonly string[]) => diagnose(ownership, sightingOf(ownership.host, texts));
