@@ -176,6 +176,10 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   TopicChanged: 'append-other',
   TopicDeleted: 'append-other',
 
+  InboundRouteCreated: 'append-other',
+  InboundRouteChanged: 'append-other',
+  InboundRouteDeleted: 'append-other',
+
   ErasureRequested: 'append-other',
   PersonErased: 'append-erased',
 

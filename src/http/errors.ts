@@ -58,6 +58,7 @@ export const ERROR_STATUSES = {
   domain_is_public_suffix: 422,
   domain_not_verified: 422,
   too_many_topics: 409,
+  too_many_inbound_routes: 409,
   too_many_webhooks: 409,
   too_many_auditors: 409,
   too_many_members: 409,

@@ -244,6 +244,16 @@ export const ROUTES = {
   'PATCH /v1/topics/:id': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
   'DELETE /v1/topics/:id': { ...MANAGE_LIVE, status: 204, errors: CHANGED_LIVE },
 
+  'POST /v1/inbound-routes': {
+    ...MANAGE_LIVE,
+    status: 201,
+    errors: [...BODY, ...ONE, 'environment_not_allowed', 'too_many_inbound_routes'],
+  },
+  'GET /v1/inbound-routes': { ...LOOK, errors: [...ONE, ...LIST] },
+  'GET /v1/inbound-routes/:id': { ...LOOK, errors: ONE },
+  'PATCH /v1/inbound-routes/:id': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
+  'DELETE /v1/inbound-routes/:id': { ...MANAGE_LIVE, status: 204, errors: CHANGED_LIVE },
+
   'GET /v1/session': { ...OWN, mail: 'none', errors: [] },
   'GET /v1/session/operations': { ...OWN, mail: 'none', errors: [] },
   'GET /v1/session/views': { ...OWN_VIEWS, errors: [] },

@@ -65,6 +65,13 @@ import {
 } from './resources/domains/reputation.ts';
 import { getErasureRoute, listErasuresRoute, previewErasureRoute, requestErasureRoute } from './resources/erasures.ts';
 import { readEventsRoute } from './resources/events/read-events.ts';
+import {
+  createInboundRouteRoute,
+  deleteInboundRouteRoute,
+  getInboundRouteRoute,
+  listInboundRoutesRoute,
+  updateInboundRouteRoute,
+} from './resources/inbound-routes.ts';
 import { INBOX_ROUTES } from './resources/inbox.ts';
 import { getInvoiceRoute, listInvoicesRoute } from './resources/invoices.ts';
 import {
@@ -276,6 +283,11 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   getTopicRoute,
   updateTopicRoute,
   deleteTopicRoute,
+  createInboundRouteRoute,
+  listInboundRoutesRoute,
+  getInboundRouteRoute,
+  updateInboundRouteRoute,
+  deleteInboundRouteRoute,
   readEventsRoute,
   getStatsRoute,
   searchRoute,

@@ -6,6 +6,7 @@ import { destinationsProjection } from './destinations.ts';
 import { domainsProjection } from './domains.ts';
 import { erasuresProjection } from './erasures.ts';
 import { eventsProjection } from './events/projection.ts';
+import { inboundRoutesProjection } from './inbound-routes.ts';
 import { liveViewsProjection } from './live-views.ts';
 import { messagesProjection } from './messages/projection.ts';
 import type { Projection } from './projection.ts';
@@ -28,6 +29,7 @@ export const PROJECTIONS: readonly Projection[] = [
   webhooksProjection,
   suppressionsProjection,
   topicsProjection,
+  inboundRoutesProjection,
   erasuresProjection,
   deliveriesProjection,
   destinationsProjection,

@@ -14,6 +14,7 @@ export type ProjectionName =
   | 'webhooks'
   | 'suppressions'
   | 'topics'
+  | 'inbound-routes'
   | 'erasures'
   | 'deliveries'
   | 'destinations'

@@ -27,6 +27,7 @@ import { listSuspensions } from './destinations.ts';
 import { listDomains } from './domains.ts';
 import { listErasures, type UnfinishedErasures, unfinishedErasures } from './erasures.ts';
 import { placeAt, readFeed } from './events/queries.ts';
+import { listInboundRoutes } from './inbound-routes.ts';
 import { keySends } from './messages/projection.ts';
 import { listMessages, messageStatuses, messagesTo } from './messages/queries.ts';
 import { countsOfSender, countsOfSources, type PageOfCounts, pageOfCounts } from './reputation.ts';
@@ -164,6 +165,7 @@ export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOpt
       list: listed(listTopics),
       optIns: listed(listOptIns),
     },
+    inboundRoutes: { list: listed(listInboundRoutes) },
     erasures: {
       list: listed(listErasures),
       unfinished: (by: UnfinishedErasures) => unfinishedErasures(pool, by),

@@ -141,6 +141,7 @@ describe('a resource at an earlier time', () => {
 
   test.each([
     ['topics', 'name', { name: 'Listed', default: 'in' }, { name: 'Changed' }],
+    ['inbound-routes', 'match', { match: 'listed', action: 'store' }, { match: 'changed' }],
     ['webhooks', 'status', { url: 'http://127.0.0.1:9/', events: ['message.*'] }, { enabled: false }],
     ['templates', 'name', { alias: 'l', name: 'Listed', subject: 's', html: '<p>l</p>' }, { name: 'Changed' }],
     ['domains', 'branding', { name: 'listed.example' }, { branding: { name: 'Shop' } }],
@@ -155,7 +156,12 @@ describe('a resource at an earlier time', () => {
         [
           async () => undefined,
           async () => {
-            id = (await change('POST', url, { ...made, ...(list === 'api-keys' ? { domain_id: domainId } : {}) })).id;
+            id = (
+              await change('POST', url, {
+                ...made,
+                ...(list === 'api-keys' || list === 'inbound-routes' ? { domain_id: domainId } : {}),
+              })
+            ).id;
           },
           () => change('PATCH', `${url}/${id}`, changed),
         ],

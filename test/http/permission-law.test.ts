@@ -147,6 +147,11 @@ const PERMISSIONS = {
     GET /v1/topics/:id
     PATCH /v1/topics/:id
     DELETE /v1/topics/:id
+    POST /v1/inbound-routes
+    GET /v1/inbound-routes
+    GET /v1/inbound-routes/:id
+    PATCH /v1/inbound-routes/:id
+    DELETE /v1/inbound-routes/:id
     GET /v1/organization/reputation
     POST /compat/resend/domains
     GET /compat/resend/domains
@@ -308,6 +313,9 @@ const CONDITIONS = {
     POST /v1/topics
     PATCH /v1/topics/:id
     DELETE /v1/topics/:id
+    POST /v1/inbound-routes
+    PATCH /v1/inbound-routes/:id
+    DELETE /v1/inbound-routes/:id
     GET /v1/passkeys
     POST /v1/passkeys
     DELETE /v1/passkeys/:passkey

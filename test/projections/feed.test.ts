@@ -59,9 +59,16 @@ const TOPIC: readonly OutboxEvent[] = [
   { type: 'TopicDeleted', data: { topicId: 'top_1' } },
 ];
 
+const ROUTE_RULE = { match: 'support+*', action: 'store', webhookId: null, order: 0 } as const;
 const WARM_UP: readonly OutboxEvent[] = [
   { type: 'WarmUpStarted', data: { domainId: 'dom_1', startsOn: '2026-11-21', plan: [50, 100] } },
   { type: 'WarmUpEnded', data: { domainId: 'dom_1' } },
+];
+
+const INBOUND_ROUTE: readonly OutboxEvent[] = [
+  { type: 'InboundRouteCreated', data: { routeId: 'irt_1', domainId: 'dom_1', ...ROUTE_RULE } },
+  { type: 'InboundRouteChanged', data: { routeId: 'irt_1', ...ROUTE_RULE, order: 1 } },
+  { type: 'InboundRouteDeleted', data: { routeId: 'irt_1' } },
 ];
 
 /** A log with every event type, from two organizations and both environments. */
@@ -114,6 +121,7 @@ const openFeed = async () => {
   await given('audit-org_mine', AUDIT, { environment: null });
   await given('suppression-sup_1', SUPPRESSION);
   await given('topic-top_1', TOPIC, { environment: null });
+  await given('inboundRoute-irt_1', INBOUND_ROUTE, { environment: null });
   await given('erasure-ers_1', ERASURE, { environment: null });
   await given('template-tpl_1', TEMPLATE, { environment: null });
   await given('reputation-dom_1', REPUTATION);

@@ -32,6 +32,7 @@ import type {
   ChosenPlan,
   CompareTemplateVersionsQuery,
   CountRefusedRequestsQuery,
+  CreateInboundRouteRequest,
   CreateKeyRequest,
   CreateTemplateRequest,
   CreateTopicRequest,
@@ -49,6 +50,8 @@ import type {
   GetDomainAnswer,
   GetDomainQuery,
   GetDomainReputationAnswer,
+  GetInboundRouteAnswer,
+  GetInboundRouteQuery,
   GetKeyAnswer,
   GetKeyQuery,
   GetKeyReportQuery,
@@ -70,6 +73,7 @@ import type {
   GetWebhookQuery,
   ImportSuppressionsAnswer,
   ImportSuppressionsRequest,
+  InboundRoute,
   InviteMemberRequest,
   InvitedMember,
   Invoice,
@@ -84,6 +88,8 @@ import type {
   ListDomainsQuery,
   ListErasuresAnswer,
   ListErasuresQuery,
+  ListInboundRoutesAnswer,
+  ListInboundRoutesQuery,
   ListInboxAnswer,
   ListInboxQuery,
   ListInvoicesAnswer,
@@ -188,6 +194,7 @@ import type {
   TopicOptIn,
   TopicOptIns,
   UpdateDomainRequest,
+  UpdateInboundRouteRequest,
   UpdateKeyRequest,
   UpdateOrganizationAnswer,
   UpdateOrganizationRequest,
@@ -933,6 +940,51 @@ export const topics = (call: Call) => ({
    */
   delete: (id: string, options?: ChangeOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/topics/${id}` }, options),
+});
+
+/** Operations on `/v1/inbound-routes`. */
+export const inboundRoutes = (call: Call) => ({
+  /**
+   * Create an inbound route
+   *
+   * Decides what happens to received mail for some addresses of a domain. Mail that no route matches is stored, and posted to all webhooks that subscribe to `inbound.received`. A domain has at most 100 routes, shared by both environments.
+   *
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
+   */
+  create: (body: CreateInboundRouteRequest, options?: RequestOptions) =>
+    call.json<InboundRoute>({ method: 'POST', path: '/v1/inbound-routes', body }, options),
+  /**
+   * List inbound routes
+   *
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
+   */
+  list: (query: ListInboundRoutesQuery = {}, options?: RequestOptions) =>
+    call.list<InboundRoute, ListInboundRoutesAnswer>({ method: 'GET', path: '/v1/inbound-routes', query }, options),
+  /**
+   * Get an inbound route
+   *
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
+   */
+  get: (id: string, query: GetInboundRouteQuery = {}, options?: RequestOptions) =>
+    call.json<GetInboundRouteAnswer>({ method: 'GET', path: path`/v1/inbound-routes/${id}`, query }, options),
+  /**
+   * Update an inbound route
+   *
+   * Omitted fields stay unchanged, except that another action than `webhook` drops the webhook. Mail received before keeps what happened to it.
+   *
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
+   */
+  update: (id: string, body: UpdateInboundRouteRequest = {}, options?: ChangeOptions) =>
+    call.json<InboundRoute>({ method: 'PATCH', path: path`/v1/inbound-routes/${id}`, body }, options),
+  /**
+   * Delete an inbound route
+   *
+   * The next matching route applies to later mail. Mail received before is kept.
+   *
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
+   */
+  delete: (id: string, options?: ChangeOptions) =>
+    call.json<void>({ method: 'DELETE', path: path`/v1/inbound-routes/${id}` }, options),
 });
 
 /** Operations on `/v1/events`. */

@@ -352,7 +352,7 @@ export interface TestSendTemplateRequest {
 export interface RegisterWebhookRequest {
   /** URL that events are posted to: HTTPS, on port 443 or 8443 of a public address, without user and password. While mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and loopback addresses are allowed too. The host name is resolved now and before every post. */
   url: string;
-  /** Event types (`message.delivered`) or families: `message.*`, `domain.*`, `organization.*`, `api_key.*`, `template.*`, `webhook.*`, `suppression.*`, `topic.*`, `erasure.*`, `billing.*`, `audit.*`. */
+  /** Event types (`message.delivered`) or families: `message.*`, `domain.*`, `organization.*`, `api_key.*`, `template.*`, `webhook.*`, `suppression.*`, `topic.*`, `inbound_route.*`, `erasure.*`, `billing.*`, `audit.*`. */
   events: readonly string[];
   /** A note for people who manage the webhook. Default: `null`. */
   description?: string | null | undefined;
@@ -372,7 +372,7 @@ export interface RegisterWebhookRequest {
 export interface UpdateWebhookRequest {
   /** URL that events are posted to: HTTPS, on port 443 or 8443 of a public address, without user and password. While mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and loopback addresses are allowed too. The host name is resolved now and before every post. */
   url?: string | undefined;
-  /** Event types (`message.delivered`) or families: `message.*`, `domain.*`, `organization.*`, `api_key.*`, `template.*`, `webhook.*`, `suppression.*`, `topic.*`, `erasure.*`, `billing.*`, `audit.*`. */
+  /** Event types (`message.delivered`) or families: `message.*`, `domain.*`, `organization.*`, `api_key.*`, `template.*`, `webhook.*`, `suppression.*`, `topic.*`, `inbound_route.*`, `erasure.*`, `billing.*`, `audit.*`. */
   events?: readonly string[] | undefined;
   /** A note for people who manage the webhook. */
   description?: string | null | undefined;
@@ -446,6 +446,30 @@ export interface UpdateTopicRequest {
   name?: string | undefined;
   /** One sentence shown to recipients below the name. null removes it. */
   description?: string | null | undefined;
+}
+
+export interface CreateInboundRouteRequest {
+  /** Domain that receives the mail. You cannot change this later. */
+  domain_id: string;
+  /** Part of the address before the @, in any letter case. One `*` matches any text: `support+*`, `*`. */
+  match: string;
+  /** `webhook`: post `inbound.received` to webhooks. `store`: keep the mail and post it to no webhook. `refuse`: refuse the recipient at SMTP (550). */
+  action: 'webhook' | 'store' | 'refuse';
+  /** The only webhook that gets the mail, whatever it subscribes to. null: all webhooks that subscribe to `inbound.received`. Allowed only with the action `webhook`. Default: `null`. */
+  webhook_id?: string | null | undefined;
+  /** The first matching route applies. Lower orders are tried first, then older routes. Default: `0`. */
+  order?: number | undefined;
+}
+
+export interface UpdateInboundRouteRequest {
+  /** Part of the address before the @, in any letter case. One `*` matches any text: `support+*`, `*`. */
+  match?: string | undefined;
+  /** `webhook`: post `inbound.received` to webhooks. `store`: keep the mail and post it to no webhook. `refuse`: refuse the recipient at SMTP (550). */
+  action?: 'webhook' | 'store' | 'refuse' | undefined;
+  /** The only webhook that gets the mail, whatever it subscribes to. null: all webhooks that subscribe to `inbound.received`. Allowed only with the action `webhook`. */
+  webhook_id?: string | null | undefined;
+  /** The first matching route applies. Lower orders are tried first, then older routes. */
+  order?: number | undefined;
 }
 
 export interface ChoosePlanRequest {
@@ -613,7 +637,7 @@ export interface Batch {
   } | {
     error: {
       message: string;
-      code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'nothing_to_resend' | 'recipient_suppressed' | 'content_removed' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+      code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'nothing_to_resend' | 'recipient_suppressed' | 'content_removed' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_inbound_routes' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
       details?: Record<string, string[]> | undefined;
       retry_after?: number | undefined;
     };
@@ -695,7 +719,7 @@ export interface MessageContent {
   })[];
 }
 
-export type OutboxEvent = MessageAcceptedEvent | MessageScheduledEvent | MessageSendingEvent | MessageDeliveredEvent | MessageDeferredEvent | MessageBouncedEvent | MessageEndedEvent | MessageOpenedEvent | MessageClickedEvent | MessageComplainedEvent | MessageUnsubscribedEvent | DomainEvent | DomainTroubleEvent | OrganizationEvent | OrganizationTroubleEvent | ApiKeyEvent | TemplateEvent | WebhookEvent | WebhookDisabledEvent | SuppressionCreatedEvent | SuppressionDeletedEvent | ResubscribedEvent | QuotaEvent | InvoiceClosedEvent | AuditCheckpointEvent | ErasureCompletedEvent | TopicEvent;
+export type OutboxEvent = MessageAcceptedEvent | MessageScheduledEvent | MessageSendingEvent | MessageDeliveredEvent | MessageDeferredEvent | MessageBouncedEvent | MessageEndedEvent | MessageOpenedEvent | MessageClickedEvent | MessageComplainedEvent | MessageUnsubscribedEvent | DomainEvent | DomainTroubleEvent | OrganizationEvent | OrganizationTroubleEvent | ApiKeyEvent | TemplateEvent | WebhookEvent | WebhookDisabledEvent | SuppressionCreatedEvent | SuppressionDeletedEvent | ResubscribedEvent | QuotaEvent | InvoiceClosedEvent | AuditCheckpointEvent | ErasureCompletedEvent | TopicEvent | InboundRouteEvent;
 
 export interface MessageAcceptedEvent {
   id: string;
@@ -1261,6 +1285,18 @@ export interface TopicEvent {
   };
 }
 
+export interface InboundRouteEvent {
+  id: string;
+  object: 'event';
+  type: 'inbound_route.created' | 'inbound_route.updated' | 'inbound_route.deleted';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    inbound_route_id: string;
+  };
+}
+
 export interface Message {
   id: string;
   object: 'message';
@@ -1586,7 +1622,7 @@ export type ApiKeyHistoryEntry = {
   details: {
     change: 'update' | 'rotate' | 'revoke' | 'delete';
     /** Code of the error response. */
-    code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'nothing_to_resend' | 'recipient_suppressed' | 'content_removed' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+    code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'nothing_to_resend' | 'recipient_suppressed' | 'content_removed' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_inbound_routes' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
   };
 } | {
   id: string;
@@ -2038,6 +2074,18 @@ export interface TopicOptIn {
   opted_in_at: string;
 }
 
+export interface InboundRoute {
+  id: string;
+  object: 'inbound_route';
+  domain_id: string;
+  match: string;
+  action: 'webhook' | 'store' | 'refuse';
+  /** null: all webhooks that subscribe to `inbound.received`. */
+  webhook_id: string | null;
+  order: number;
+  created_at: string;
+}
+
 export interface Stats {
   object: 'stats';
   from: string;
@@ -2363,7 +2411,7 @@ export interface RequestRefusal {
   /** Requested path, without the query. Segments that could contain personal data are `***`. */
   path: string;
   status: number;
-  code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'nothing_to_resend' | 'recipient_suppressed' | 'content_removed' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+  code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'nothing_to_resend' | 'recipient_suppressed' | 'content_removed' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_inbound_routes' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
   message: string;
   /** The first 20 problems of the error’s `details`, or the place where the JSON is invalid. */
   problems: ({
@@ -2393,7 +2441,7 @@ export interface RequestRefusalCounts {
   object: 'refused_request_counts';
   total: number;
   codes: ({
-    code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'nothing_to_resend' | 'recipient_suppressed' | 'content_removed' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+    code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'nothing_to_resend' | 'recipient_suppressed' | 'content_removed' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_inbound_routes' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
     status: number;
     count: number;
   })[];
@@ -2584,7 +2632,7 @@ export interface AuditEntry {
   };
   /** Subject of the event. null: the organization as a whole. */
   subject: {
-    type: 'message' | 'member' | 'api_key' | 'domain' | 'template' | 'webhook' | 'topic' | 'suppression' | 'erasure' | 'auditor';
+    type: 'message' | 'member' | 'api_key' | 'domain' | 'template' | 'webhook' | 'topic' | 'inbound_route' | 'suppression' | 'erasure' | 'auditor';
     id: string;
     /** Its name now. null: it has none, or it is no longer stored. */
     name: string | null;
@@ -3026,7 +3074,7 @@ export interface DestinationBacklog {
 export interface ErrorAnswer {
   error: {
     message: string;
-    code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'nothing_to_resend' | 'recipient_suppressed' | 'content_removed' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+    code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'nothing_to_resend' | 'recipient_suppressed' | 'content_removed' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_inbound_routes' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
     details?: Record<string, string[]> | undefined;
     retry_after?: number | undefined;
   };
@@ -3167,7 +3215,7 @@ export interface CancelMessagesAnswer {
     id: string;
     cancelled: boolean;
     error: {
-      code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'nothing_to_resend' | 'recipient_suppressed' | 'content_removed' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+      code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'nothing_to_resend' | 'recipient_suppressed' | 'content_removed' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_inbound_routes' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
       message: string;
     } | null;
   })[];
@@ -3188,7 +3236,7 @@ export interface ResendMessagesAnswer {
     /** true: it was sent again before, and this request sent nothing. */
     replayed: boolean;
     error: {
-      code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'nothing_to_resend' | 'recipient_suppressed' | 'content_removed' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+      code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'nothing_to_resend' | 'recipient_suppressed' | 'content_removed' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_inbound_routes' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
       message: string;
     } | null;
   })[];
@@ -3499,6 +3547,32 @@ export interface ListTopicsAnswer {
 }
 
 export interface GetTopicAnswer extends Topic {
+  /** Moment that the response describes. Present only if the request has `at`. */
+  as_of?: {
+    /** Time of the last event at or before the requested moment. */
+    time: string;
+    /** Index of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface ListInboundRoutesAnswer {
+  object: 'list';
+  data: InboundRoute[];
+  has_more: boolean;
+  next_cursor: string | null;
+  /** Present while the list lags: everything recorded until this time is included. */
+  complete_until?: string | undefined;
+  /** Moment that the response describes. Present only if the request has `at`. */
+  as_of?: {
+    /** Time of the last event at or before the requested moment. */
+    time: string;
+    /** Index of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface GetInboundRouteAnswer extends InboundRoute {
   /** Moment that the response describes. Present only if the request has `at`. */
   as_of?: {
     /** Time of the last event at or before the requested moment. */
@@ -3954,7 +4028,7 @@ export interface ListWebhookDeliveriesQuery {
   /** Only deliveries with this status. `failing`: those that have failed, and those that wait for another attempt after a failed one. */
   status?: 'pending' | 'delivered' | 'failed' | 'failing' | undefined;
   /** Only deliveries of events of this type. */
-  event_type?: 'message.accepted' | 'message.scheduled' | 'message.rescheduled' | 'message.sending' | 'message.delivered' | 'message.deferred' | 'message.bounced' | 'message.failed' | 'message.suppressed' | 'message.cancelled' | 'message.expired' | 'message.opened' | 'message.clicked' | 'message.complained' | 'message.unsubscribed' | 'domain.registered' | 'domain.updated' | 'domain.verified' | 'domain.degraded' | 'domain.failed' | 'domain.dkim_keys_added' | 'domain.dkim_keys_activated' | 'domain.dkim_keys_destroyed' | 'domain.deleted' | 'domain.sending_warned' | 'domain.sending_slowed' | 'domain.sending_paused' | 'domain.sending_recovered' | 'domain.sending_released' | 'domain.warm_up_started' | 'domain.warm_up_ended' | 'organization.sending_warned' | 'organization.sending_slowed' | 'organization.sending_paused' | 'organization.sending_recovered' | 'organization.sending_released' | 'api_key.created' | 'api_key.updated' | 'api_key.rotated' | 'api_key.revoked' | 'api_key.expired' | 'api_key.deleted' | 'template.created' | 'template.published' | 'template.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.enabled' | 'webhook.disabled' | 'webhook.paused' | 'webhook.adopted' | 'webhook.ping' | 'webhook.deleted' | 'suppression.created' | 'suppression.deleted' | 'suppression.resubscribed' | 'topic.created' | 'topic.updated' | 'topic.deleted' | 'erasure.completed' | 'billing.quota_warning' | 'billing.quota_exceeded' | 'billing.invoice_closed' | 'audit.checkpoint' | undefined;
+  event_type?: 'message.accepted' | 'message.scheduled' | 'message.rescheduled' | 'message.sending' | 'message.delivered' | 'message.deferred' | 'message.bounced' | 'message.failed' | 'message.suppressed' | 'message.cancelled' | 'message.expired' | 'message.opened' | 'message.clicked' | 'message.complained' | 'message.unsubscribed' | 'domain.registered' | 'domain.updated' | 'domain.verified' | 'domain.degraded' | 'domain.failed' | 'domain.dkim_keys_added' | 'domain.dkim_keys_activated' | 'domain.dkim_keys_destroyed' | 'domain.deleted' | 'domain.sending_warned' | 'domain.sending_slowed' | 'domain.sending_paused' | 'domain.sending_recovered' | 'domain.sending_released' | 'domain.warm_up_started' | 'domain.warm_up_ended' | 'organization.sending_warned' | 'organization.sending_slowed' | 'organization.sending_paused' | 'organization.sending_recovered' | 'organization.sending_released' | 'api_key.created' | 'api_key.updated' | 'api_key.rotated' | 'api_key.revoked' | 'api_key.expired' | 'api_key.deleted' | 'template.created' | 'template.published' | 'template.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.enabled' | 'webhook.disabled' | 'webhook.paused' | 'webhook.adopted' | 'webhook.ping' | 'webhook.deleted' | 'suppression.created' | 'suppression.deleted' | 'suppression.resubscribed' | 'topic.created' | 'topic.updated' | 'topic.deleted' | 'inbound_route.created' | 'inbound_route.updated' | 'inbound_route.deleted' | 'erasure.completed' | 'billing.quota_warning' | 'billing.quota_exceeded' | 'billing.invoice_closed' | 'audit.checkpoint' | undefined;
 }
 
 export interface ListWebhookReplaysQuery {
@@ -4010,6 +4084,24 @@ export interface ListOptInsQuery {
 }
 
 export interface GetTopicQuery {
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
+  at?: string | undefined;
+}
+
+export interface ListInboundRoutesQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+  /** Only routes of this domain. */
+  domain_id?: string | undefined;
+  /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
+  at?: string | undefined;
+  /** `strict`: respond with `503` while the list lags, as during an upgrade. Default: return what the list has, with `complete_until`. */
+  consistency?: 'strict' | undefined;
+}
+
+export interface GetInboundRouteQuery {
   /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;
 }

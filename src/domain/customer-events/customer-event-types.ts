@@ -67,6 +67,9 @@ export const CUSTOMER_EVENT_TYPES = [
   'topic.created',
   'topic.updated',
   'topic.deleted',
+  'inbound_route.created',
+  'inbound_route.updated',
+  'inbound_route.deleted',
   'erasure.completed',
   'billing.quota_warning',
   'billing.quota_exceeded',
@@ -178,6 +181,12 @@ export const TYPE_OF_TOPIC = {
   TopicCreated: 'topic.created',
   TopicChanged: 'topic.updated',
   TopicDeleted: 'topic.deleted',
+} as const satisfies Readonly<Record<string, CustomerEventType>>;
+
+export const TYPE_OF_INBOUND_ROUTE = {
+  InboundRouteCreated: 'inbound_route.created',
+  InboundRouteChanged: 'inbound_route.updated',
+  InboundRouteDeleted: 'inbound_route.deleted',
 } as const satisfies Readonly<Record<string, CustomerEventType>>;
 
 export const TYPE_OF_QUOTA = {

@@ -9,6 +9,7 @@ import {
   type CustomerEventType,
   type JudgedEvent,
   TYPE_OF_DOMAIN,
+  TYPE_OF_INBOUND_ROUTE,
   TYPE_OF_KEY,
   TYPE_OF_QUOTA,
   TYPE_OF_REPUTATION,
@@ -241,6 +242,10 @@ const kindsOf = (
     case 'TopicChanged':
     case 'TopicDeleted':
       return { subjectId: event.data.topicId, sequence, kinds: about(TYPE_OF_TOPIC[event.type]) };
+    case 'InboundRouteCreated':
+    case 'InboundRouteChanged':
+    case 'InboundRouteDeleted':
+      return { subjectId: event.data.routeId, sequence, kinds: about(TYPE_OF_INBOUND_ROUTE[event.type]) };
     case 'DomainDegraded': {
       const { domainId, records } = event.data;
       return { subjectId: domainId, sequence, kinds: about('domain.degraded', { records }) };

@@ -179,6 +179,10 @@ export const ERROR_CATALOGUE = {
     meaning: 'Your organization has reached the maximum number of topics.',
     remedy: 'Delete topics that you no longer use.',
   },
+  too_many_inbound_routes: {
+    meaning: 'The domain has reached the maximum number of inbound routes.',
+    remedy: 'Delete routes that you no longer use, or use one route with a `*` for several addresses.',
+  },
   too_many_webhooks: {
     meaning: 'Your organization has reached its maximum number of webhooks.',
     remedy: 'Delete webhooks that you no longer need, or ask the operator of the service for a higher limit.',

@@ -5,6 +5,7 @@ import { billingPeriodEvents } from '../billing/plan.ts';
 import { type DestinationEvent, destinationEvents } from '../destination/suspension.ts';
 import { type ErasureEvent, erasureEvents } from '../erasure/erasure.ts';
 import { inboundEvents } from '../inbound/events.ts';
+import { type InboundRouteEvent, inboundRouteEvents } from '../inbound/route.ts';
 import { memberEvents, sessionEvents } from '../member/events.ts';
 import { messageEvents } from '../message/events.ts';
 import { organizationEvents } from '../organization/events.ts';
@@ -50,6 +51,7 @@ export type OutboxEvent =
   | DestinationEvent
   | SuppressionEvent
   | TopicEvent
+  | InboundRouteEvent
   | ErasureEvent
   | ReputationEvent
   | WarmUpEvent
@@ -78,6 +80,7 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   ...destinationEvents,
   ...suppressionEvents,
   ...topicEvents,
+  ...inboundRouteEvents,
   ...erasureEvents,
   ...reputationEvents,
   ...warmUpEvents,

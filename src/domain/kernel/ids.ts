@@ -13,6 +13,7 @@ export const ID_PREFIXES = [
   'inv',
   'sup',
   'top',
+  'irt',
   'ers',
   'aud',
   'mbr',

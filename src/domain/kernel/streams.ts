@@ -24,6 +24,8 @@ export const CATEGORIES = {
   suppression: 'suppression',
   /** A kind of mail that recipients can choose or refuse separately. */
   topic: 'topic',
+  /** What happens to received mail for some addresses of a domain. */
+  inboundRoute: 'inboundRoute',
   webhook: 'webhook',
   /** Erasure of everything stored about one address. */
   erasure: 'erasure',
@@ -61,6 +63,7 @@ export const messageStream = (messageId: string): StreamName => streamOf('messag
 export const inboundStream = (inboundId: string): StreamName => streamOf('inbound', inboundId);
 export const suppressionStream = (suppressionId: string): StreamName => streamOf('suppression', suppressionId);
 export const topicStream = (topicId: string): StreamName => streamOf('topic', topicId);
+export const inboundRouteStream = (routeId: string): StreamName => streamOf('inboundRoute', routeId);
 export const webhookStream = (webhookId: string): StreamName => streamOf('webhook', webhookId);
 export const erasureStream = (erasureId: string): StreamName => streamOf('erasure', erasureId);
 export const templateStream = (templateId: string): StreamName => streamOf('template', templateId);

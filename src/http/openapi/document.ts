@@ -119,6 +119,7 @@ const TAGS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'Setting up': {
     domains: 'Domains that you send from, and their DNS records.',
+    'inbound-routes': 'Rules for received mail, by address.',
     'api-keys': 'Create, rotate and revoke API keys. A secret is shown only once.',
     submission: 'SMTP servers that accept mail, as an alternative to this API.',
     organization: 'Settings of your organization.',
@@ -162,6 +163,7 @@ const RESOURCES: Readonly<Record<string, readonly [noun: string, shape: string]>
   webhooks: ['webhook', idPattern('whk')],
   suppressions: ['suppression', idPattern('sup')],
   topics: ['topic', idPattern('top')],
+  'inbound-routes': ['inbound route', idPattern('irt')],
   erasures: ['erasure', idPattern('ers')],
   auditors: ['auditor', idPattern('aud')],
   members: ['member', idPattern('mbr')],

@@ -1,5 +1,6 @@
 import { type CustomerEvent, customerEvents } from '../../domain/customer-events/customer-events.ts';
 import type { ErasureEvent } from '../../domain/erasure/erasure.ts';
+import type { InboundRouteEvent } from '../../domain/inbound/route.ts';
 import type { RecordedEvent } from '../../domain/kernel/event-store.ts';
 import type {
   ApiKeyEvent,
@@ -26,6 +27,7 @@ type OfOrganization =
   | AuditEvent
   | TemplateEvent
   | TopicEvent
+  | InboundRouteEvent
   | ErasureEvent
   | WebhookEvent
   | SuppressionEvent
@@ -116,6 +118,7 @@ export const eventsProjection = defineProjection<FollowedEvent, Changes>({
     'webhook',
     'suppression',
     'topic',
+    'inboundRoute',
     'erasure',
     'reputation',
     'warmUp',
@@ -187,6 +190,9 @@ export const eventsProjection = defineProjection<FollowedEvent, Changes>({
     TopicCreated: ofOrganization,
     TopicChanged: ofOrganization,
     TopicDeleted: ofOrganization,
+    InboundRouteCreated: ofOrganization,
+    InboundRouteChanged: ofOrganization,
+    InboundRouteDeleted: ofOrganization,
     ErasureRequested: 'ignored',
     PersonErased: ofOrganization,
     SendingWarned: ofDomain,

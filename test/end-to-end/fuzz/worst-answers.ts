@@ -86,6 +86,9 @@ export const makeWorstData = async (api: ApiClient, webhookUrl: string): Promise
   const largest = inbox.data.find(({ size_bytes: bytes }: { readonly size_bytes: number }) => bytes > 1_000_000);
   const webhook = await makeWebhook(api, webhookUrl);
   const topic = await accepted(api.post('/v1/topics', { name: 'Worst', description: 'd'.repeat(300), default: 'in' }));
+  const { body: domains } = await api.get('/v1/domains');
+  const route = { domain_id: domains.data[0].id, match: 'w'.repeat(64), action: 'store' };
+  const inboundRoute = await accepted(api.post('/v1/inbound-routes', route));
   await accepted(api.post('/v1/suppressions', { address: 'worst@example.org', note: 'n'.repeat(500) }));
   await api.post('/v1/messages/send', { ...MESSAGE, from: 'no address' });
   const first = async (path: string): Promise<string> => {
@@ -110,6 +113,7 @@ export const makeWorstData = async (api: ApiClient, webhookUrl: string): Promise
       messages: message,
       webhooks: webhook,
       topics: topic,
+      'inbound-routes': inboundRoute,
       inbox: String(largest.id),
       suppressions: await first('/v1/suppressions'),
       domains: await first('/v1/domains'),

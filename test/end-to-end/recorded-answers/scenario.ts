@@ -136,6 +136,13 @@ const webhooks = async ({ recorder: { ask, bind }, listener }: Stage): Promise<v
     await ask(name, name === 'listWebhooks' ? {} : { parameters: { id } });
 };
 
+const inboundRoutes = async ({ recorder: { ask } }: Stage): Promise<void> => {
+  const { id } = await ask('createInboundRoute');
+  for (const name of ['updateInboundRoute', 'getInboundRoute']) await ask(name, { parameters: { id } });
+  await ask('listInboundRoutes');
+  await ask('deleteInboundRoute', { parameters: { id } });
+};
+
 const recipients = async ({ recorder: { ask, bind } }: Stage): Promise<void> => {
   const topic = await ask('createTopic');
   bind(topic.id);
@@ -304,6 +311,7 @@ export const recordMost = async (stage: Stage): Promise<void> => {
   await templates(stage);
   await webhooks(stage);
   await suppressions(stage);
+  await inboundRoutes(stage);
   await recipients(stage);
   await readings(stage);
   await audit(stage, keyId, messageId);

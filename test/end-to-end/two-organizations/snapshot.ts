@@ -11,6 +11,7 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   dom: ['/v1/domains/ID'],
   sup: ['/v1/suppressions/ID'],
   top: ['/v1/topics/ID'],
+  irt: ['/v1/inbound-routes/ID'],
   tpl: ['/v1/templates/ID', '/v1/templates/ID/versions', '/v1/templates/ID/versions/1'],
   whk: ['/v1/webhooks/ID', '/v1/webhooks/ID/deliveries?limit=100', '/v1/webhooks/ID/replays?limit=100'],
 };
@@ -21,6 +22,7 @@ const LISTS = [
   ...['/v1/events?limit=100', `/v1/stats?granularity=month&from=${YEAR_2000}&to=${YEAR_2100}`, '/v1/billing'],
   ...[
     '/v1/topics?limit=100',
+    '/v1/inbound-routes?limit=100',
     '/v1/erasures?limit=100',
     '/v1/templates?limit=100',
     '/v1/billing/usage',

@@ -119,6 +119,8 @@ export const openTenant = async (place: Place, name: string): Promise<Tenant> =>
   const suppressions = [await create(live, '/v1/suppressions', nobody), await create(test, '/v1/suppressions', nobody)];
   suppressions.push(await create(live, '/v1/suppressions', { address: 'nobody.else@example.net' }));
   const topics = [await create(live, '/v1/topics', { name: `Offers of ${name}`, default: 'in' })];
+  const route = { domain_id: domain.id, match: name, action: 'store' };
+  const routes = [await create(live, '/v1/inbound-routes', route)];
   const auditor = { name: `Of ${name}`, expires_at: '2099-01-01T00:00:00Z' };
   const auditors = [await create(live, '/v1/audit/auditors', auditor)];
   const content = { name: `Of ${name}`, subject: `Of ${name}`, html: '<p>Hello</p>' };
@@ -147,6 +149,7 @@ export const openTenant = async (place: Place, name: string): Promise<Tenant> =>
       whk: webhooks,
       sup: suppressions,
       top: topics,
+      irt: routes,
       aud: auditors,
       tpl: templates,
       mbr: [], // those of others are answered with 404: `routes/members`

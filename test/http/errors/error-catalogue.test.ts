@@ -12,6 +12,7 @@ import { MEMBERS_MAX, PASSKEYS_MAX } from '../../../src/domain/member/member.ts'
 import { openUrl } from '../../../src/domain/tracking/tracking.ts';
 import { WEBHOOKS_MAX_DEFAULT } from '../../../src/domain/webhook/webhook.ts';
 import { ERROR_STATUSES } from '../../../src/http/errors.ts';
+import { INBOUND_ROUTES_MAX } from '../../../src/http/resources/inbound-routes.ts';
 import { TOPICS_MAX } from '../../../src/http/resources/topics.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
@@ -190,6 +191,12 @@ const PROVOKED = {
     const page = { items: Array.from({ length: TOPICS_MAX }, () => ({})), hasMore: false, next: null };
     vi.spyOn(readModels.topics, 'list').mockResolvedValueOnce(page as never); // only its length matters
     return post('/v1/topics', { name: 'One more', default: 'in' });
+  },
+  too_many_inbound_routes: () => {
+    const { readModels } = service.deps;
+    const page = { items: Array.from({ length: INBOUND_ROUTES_MAX }, () => ({})), hasMore: false, next: null };
+    vi.spyOn(readModels.inboundRoutes, 'list').mockResolvedValueOnce(page as never); // only its length matters
+    return post('/v1/inbound-routes', { domain_id: ids.domain, match: '*', action: 'store' });
   },
   too_many_webhooks: () => {
     vi.spyOn(service.deps.readModels, 'waitFor').mockResolvedValueOnce(true);

@@ -52,6 +52,7 @@ const newPlace = async (service: Service): Promise<Place> => {
     msg: await make('/v1/messages/send', message),
     tpl: await makeTemplate(service, key),
     top: await make('/v1/topics', { name: 'Offers', default: 'in' }),
+    irt: await make('/v1/inbound-routes', { domain_id: domainId, match: '*', action: 'store' }),
     whk: await make('/v1/webhooks', { url: LISTENER, events: ['message.*'] }),
   };
   return { key, domain, ids, token: new URL(invited.json().link.url).hash.slice(1) };

@@ -59,6 +59,7 @@ export const KINDS = {
   suppressions: { prefix: 'sup', noun: 'suppression', sees: same, ofOneDomain: true },
   erasures: { prefix: 'ers', noun: 'erasure', sees: () => true, ofOneDomain: false },
   topics: { prefix: 'top', noun: 'topic', sees: () => true, ofOneDomain: false },
+  'inbound-routes': { prefix: 'irt', noun: 'inbound route', sees: () => true, ofOneDomain: false },
   webhooks: { prefix: 'whk', noun: 'webhook', sees: same, ofOneDomain: false },
   'billing/invoices': { prefix: 'inv', noun: 'invoice', sees: () => true, ofOneDomain: false },
   'audit/auditors': { prefix: 'aud', noun: 'auditor', sees: () => true, ofOneDomain: false, isOnlyLive: true },

@@ -168,6 +168,8 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
     },
     erasures: () => create('/v1/erasures', 'live', { address: newPerson() }),
     topics: () => create('/v1/topics', 'live', { name: 'Walk', default: 'in' }),
+    'inbound-routes': () =>
+      create('/v1/inbound-routes', 'live', { domain_id: domainId, match: 'walk', action: 'store' }),
     'billing/invoices': async () => {
       const { context } = service.deps;
       invoices += 1;

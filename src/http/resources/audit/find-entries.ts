@@ -283,6 +283,7 @@ const SUBJECTS = [
   ['memberId', 'member'],
   ['keyId', 'api_key'],
   ['templateId', 'template'],
+  ['routeId', 'inbound_route'],
   ['webhookId', 'webhook'],
   ['topicId', 'topic'],
   ['suppressionId', 'suppression'],

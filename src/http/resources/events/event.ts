@@ -238,6 +238,11 @@ const SCHEMAS = {
     erased: erasureCountsSchema,
   }),
   TopicEvent: eventOf('TopicEvent', ['topic.created', 'topic.updated', 'topic.deleted'], { topic_id: z.string() }),
+  InboundRouteEvent: eventOf(
+    'InboundRouteEvent',
+    ['inbound_route.created', 'inbound_route.updated', 'inbound_route.deleted'],
+    { inbound_route_id: z.string() },
+  ),
 };
 
 type Schemas = typeof SCHEMAS;

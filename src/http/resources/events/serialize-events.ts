@@ -122,6 +122,7 @@ const SUBJECT_DATA: Readonly<Record<Family, (event: CustomerEvent, contents: Loa
     domain: ({ subjectId }) => ({ domain_id: subjectId }),
     organization: ({ subjectId }) => ({ organization_id: subjectId }),
     template: ({ subjectId }) => ({ template_id: subjectId }),
+    inbound_route: ({ subjectId }) => ({ inbound_route_id: subjectId }),
     topic: ({ subjectId }) => ({ topic_id: subjectId }),
     api_key: ({ subjectId }) => ({ api_key_id: subjectId }),
     webhook: ({ subjectId }) => ({ webhook_id: subjectId }),

@@ -1,0 +1,141 @@
+/** An inbound route decides what happens to received mail for some local parts of a domain. */
+import { z } from 'zod';
+import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
+import { DomainError } from '../kernel/errors.ts';
+import type { EventsOf } from '../kernel/event.ts';
+import { CATEGORIES } from '../kernel/streams.ts';
+
+/**
+ * `webhook`: the mail is stored and posted to webhooks. `store`: it is stored and appears in the event feed, but is
+ * posted to no webhook. `refuse`: the recipient is refused at SMTP and nothing is stored.
+ */
+export const ROUTE_ACTIONS = ['webhook', 'store', 'refuse'] as const;
+
+const rule = {
+  /** A local part with at most one `*`. */
+  match: z.string(),
+  action: z.enum(ROUTE_ACTIONS),
+  /** The only webhook that gets the mail; null: all that subscribe to it. */
+  webhookId: z.string().nullable(),
+  /** Routes of a domain are tried in ascending order. */
+  order: z.int(),
+};
+
+export const inboundRouteEvents = {
+  InboundRouteCreated: z.object({ routeId: z.string(), domainId: z.string(), ...rule }),
+  InboundRouteChanged: z.object({ routeId: z.string(), ...rule }),
+  InboundRouteDeleted: z.object({ routeId: z.string() }),
+};
+export type InboundRouteEvent = EventsOf<typeof inboundRouteEvents>;
+
+type CreateInboundRoute = Extract<InboundRouteEvent, { type: 'InboundRouteCreated' }>['data'];
+/** The changeable part of a route. */
+export type RouteRule = Omit<CreateInboundRoute, 'routeId' | 'domainId'>;
+
+export interface ExistingInboundRoute extends CreateInboundRoute {
+  readonly status: 'active' | 'deleted';
+  readonly organizationId: string;
+  readonly createdAt: string;
+}
+
+export type InboundRoute = { readonly status: 'absent' } | ExistingInboundRoute;
+
+export const inboundRoute: Aggregate<InboundRoute, InboundRouteEvent> = {
+  category: CATEGORIES.inboundRoute,
+  initial: { status: 'absent' },
+  evolve: (state, event, { organizationId, occurredAt }) => {
+    if (event.type === 'InboundRouteCreated') {
+      return { status: 'active', ...event.data, organizationId, createdAt: occurredAt };
+    }
+    if (state.status === 'absent') return state;
+    switch (event.type) {
+      case 'InboundRouteChanged':
+        return { ...state, ...event.data };
+      case 'InboundRouteDeleted':
+        return { ...state, status: 'deleted' };
+      default:
+        return event satisfies never;
+    }
+  },
+};
+
+/**
+ * Returns the route if it belongs to the caller and was not deleted.
+ * @throws {DomainError} `not_found`, `other_organization`.
+ */
+export const requireInboundRoute = (state: InboundRoute, organizationId: string): ExistingInboundRoute => {
+  const existing = requireOwn(state, organizationId, 'inbound route');
+  if (existing.status === 'deleted') throw new DomainError('not_found', 'inbound route not found');
+  return existing;
+};
+
+const invalid = (field: string, problem: string): DomainError =>
+  new DomainError('invalid_request', problem, { details: { [field]: [problem] } });
+
+/** @throws {DomainError} `invalid_request` if a webhook is named that would get nothing. */
+const requireConsistent = ({ action, webhookId }: RouteRule): void => {
+  if (webhookId === null || action === 'webhook') return;
+  throw invalid('webhook_id', 'webhook_id is allowed only with action webhook');
+};
+
+/** @throws {DomainError} `invalid_request`, `resource_conflict`. */
+export const createInboundRoute = (state: InboundRoute, command: CreateInboundRoute): readonly InboundRouteEvent[] => {
+  if (state.status !== 'absent') throw new DomainError('resource_conflict', 'inbound route exists already');
+  requireConsistent(command);
+  return [{ type: 'InboundRouteCreated', data: command }];
+};
+
+/** New values; undefined: unchanged. */
+export type RouteChanges = { readonly [Field in keyof RouteRule]: RouteRule[Field] | undefined };
+
+const webhookAfter = (before: RouteRule, { action = before.action, webhookId }: RouteChanges): string | null => {
+  if (webhookId !== undefined) return webhookId;
+  return action === 'webhook' ? before.webhookId : null;
+};
+
+/**
+ * A change to another action than `webhook` drops the webhook, unless the change names one.
+ * @throws {DomainError} `invalid_request`, `not_found`, `other_organization`.
+ */
+export const changeInboundRoute = (
+  state: InboundRoute,
+  { organizationId, changes }: { readonly organizationId: string; readonly changes: RouteChanges },
+): readonly InboundRouteEvent[] => {
+  const { routeId, ...before } = requireInboundRoute(state, organizationId);
+  const after: RouteRule = {
+    match: changes.match ?? before.match,
+    action: changes.action ?? before.action,
+    webhookId: webhookAfter(before, changes),
+    order: changes.order ?? before.order,
+  };
+  requireConsistent(after);
+  const names = ['match', 'action', 'webhookId', 'order'] as const;
+  const isSame = names.every((name) => after[name] === before[name]);
+  return isSame ? [] : [{ type: 'InboundRouteChanged', data: { routeId, ...after } }];
+};
+
+/** @throws {DomainError} `not_found`, `other_organization`. */
+export const deleteInboundRoute = (state: InboundRoute, organizationId: string): readonly InboundRouteEvent[] => [
+  { type: 'InboundRouteDeleted', data: { routeId: requireInboundRoute(state, organizationId).routeId } },
+];
+
+const comparable = (text: string): string => text.normalize('NFC').toLowerCase();
+
+const isRouted = ({ match }: ExistingInboundRoute, localPart: string): boolean => {
+  const [start = '', end] = comparable(match).split('*');
+  if (end === undefined) return localPart === start;
+  return localPart.length >= start.length + end.length && localPart.startsWith(start) && localPart.endsWith(end);
+};
+
+/** Routes are tried by `order`, then by time of creation. */
+const byOrder = (a: ExistingInboundRoute, b: ExistingInboundRoute): number => {
+  if (a.order !== b.order) return a.order - b.order;
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
+  return a.routeId < b.routeId ? -1 : 1;
+};
+
+/** Finds the first route of a domain that matches, in any letter case. @returns null if none does. */
+export const routeFor = (routes: readonly ExistingInboundRoute[], localPart: string): ExistingInboundRoute | null => {
+  const text = comparable(localPart);
+  return routes.filter((route) => isRouted(route, text)).sort(byOrder)[0] ?? null;
+};
