@@ -39,6 +39,14 @@ const NAME = /^[A-Za-z_$][\w.$-]{0,63}$/;
 /** The name of a member, unless it may be more than a name. */
 export const redactName = (name: string): string => (NAME.test(name) ? name : MASK);
 
+/** An item of a batch. */
+const ITEM = /^messages\[\d{1,4}\]\./;
+/** The name of a field as an error's `details` have it: `messages[4].html`. */
+export const redactField = (field: string): string => {
+  const [item = ''] = ITEM.exec(field) ?? [];
+  return item + redactName(field.slice(item.length));
+};
+
 const ID = /^(?:[a-z]{3}|req)_[a-z0-9]{26,32}$/;
 const isOwnId = (text: string): boolean => ID.test(text);
 

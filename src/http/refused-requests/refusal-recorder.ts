@@ -18,6 +18,7 @@ import {
   type Place,
   type RedactedBody,
   redactBody,
+  redactField,
   redactName,
   redactPath,
   redactSentence,
@@ -56,8 +57,8 @@ interface FieldSentence {
   readonly ofName: boolean;
 }
 
-/** The text after the path with which a sentence begins: `to[1] must be …`. Names may contain spaces. */
-const PREDICATE = /(?::| (?:must|is|are|has|have|was|were|cannot|can|may|needs|names)\b)/;
+/** The text after the path with which a sentence begins: `to[1] must be …`, `html or text is …`. Names may contain spaces. */
+const PREDICATE = /(?: or text)?(?::| (?:must|is|are|has|have|was|were|cannot|can|may|needs|names)\b)/;
 
 /** A sentence begins with the path of what it is about, or is about the whole field. */
 const splitSentence = (field: string, sentence: string): readonly [path: string, predicate: string] => {
@@ -74,7 +75,7 @@ const redactRest = (path: string, field: string): string => {
 
 /** @param path begins with the field. */
 const redactPathIn = (field: string, path: string): string =>
-  redactName(field) === field ? redactRest(path, field) : redactName(field);
+  redactField(field) === field ? redactRest(path, field) : redactField(field);
 
 const toldOf = (field: string, sentence: string): FieldSentence => {
   const [path, predicate] = splitSentence(field, sentence);
@@ -112,7 +113,7 @@ const placeOf = ({ path, ofName }: FieldSentence, { places, names }: RedactedBod
 };
 
 const fieldOf = (told: FieldSentence, body: RedactedBody | null): RefusedField => ({
-  field: redactName(told.field),
+  field: redactField(told.field),
   sentence: redactSentence(told.sentence, SENTENCE_CHARACTERS_MAX),
   ...(body === null ? NO_PLACE : placed(placeOf(told, body))),
 });

@@ -31,12 +31,14 @@ test('names no person after whom a field is named', () => {
   const body = { 'Ann Person': 1, metadata: { 'Ann Person': 2 }, to: ['ann@example.org', { 'ann.p@b.c': 1 }] };
   const described = describe(body, {
     'Ann Person': ['Ann Person is not a known field'],
+    'messages[0].Ann Person': ['messages[0].Ann Person is not a known field'],
     metadata: ['metadata.Ann Person must be a string', 'metadata must have at most 50 keys'],
     'ann.p@example.org': ['ann.p@example.org is not a known field'],
     to: ['to[1].ann.p@b.c is not a known field', 'to[1].address is required'],
   });
   expect(described.problems.map(({ field, sentence, pointer }) => [field, sentence, pointer])).toEqual([
     ['***', '*** is not a known field', '/***'],
+    ['messages[0].***', 'messages[0].*** is not a known field', null],
     ['metadata', 'metadata.*** must be a string', '/metadata/***'],
     ['metadata', 'metadata must have at most 50 keys', '/metadata'],
     ['***', '*** is not a known field', null],
@@ -46,6 +48,17 @@ test('names no person after whom a field is named', () => {
   const { addresses, ...recorded } = described;
   expect(addresses).toEqual(['ann@example.org']);
   expect(JSON.stringify(recorded).toLowerCase()).not.toMatch(/ann|person/);
+});
+
+test('keeps a sentence about either of two fields', () => {
+  const path = 'messages[4].html';
+  const details = { html: ['html or text is required'], [path]: [`${path} or text is required`] };
+  expect(describe({ to: 'a' }, details).problems.map(({ sentence }) => sentence)).toEqual([
+    'html or text is required',
+    `${path} or text is required`,
+  ]);
+  const person = { metadata: ['metadata.html or Ann is required', 'metadata or Ann Person is required'] };
+  expect(JSON.stringify(describe({ metadata: {} }, person).problems)).not.toMatch(/Ann/);
 });
 
 test('has no body and no places if it is counted with others', () => {
