@@ -1,4 +1,4 @@
-import type { MessageStatus } from '../../http/resources/messages/find-messages.ts';
+import type { MailboxProvider, MessageStatus } from '../../http/resources/messages/find-messages.ts';
 import {
   anything,
   type FilterRule,
@@ -34,7 +34,36 @@ export const STATUSES = Object.keys(STATUS_VALUES).filter(isStatus);
 /** Outcomes of recipients that are no status of a message: `status:opened` means the outcome. */
 export const MARKS = Object.keys(OUTCOMES).filter((outcome) => !isStatus(outcome));
 
-export const PROVIDERS = ['gmail', 'microsoft', 'yahoo', 'icloud', 'gmx', 'other'] as const;
+/** Complete, as above. Frequent ones first: they are offered in this order. */
+const PROVIDER_VALUES: Readonly<Record<MailboxProvider, true>> = {
+  gmail: true,
+  outlook: true,
+  yahoo: true,
+  icloud: true,
+  gmx: true,
+  web_de: true,
+  other: true,
+  comcast: true,
+  docomo: true,
+  fastmail: true,
+  free: true,
+  freenet: true,
+  laposte: true,
+  libero: true,
+  mail_ru: true,
+  naver: true,
+  netease: true,
+  orange: true,
+  proton: true,
+  qq: true,
+  seznam: true,
+  telekom: true,
+  wp: true,
+  yahoo_japan: true,
+  yandex: true,
+  zoho: true,
+};
+export const PROVIDERS = Object.keys(PROVIDER_VALUES);
 export const STREAMS = ['transactional', 'bulk'] as const;
 /** Frequent ones. */
 export const CODES = ['421', '450', '451', '452', '550', '552', '554', '4.7.1', '5.1.1', '5.7.1'] as const;

@@ -91,7 +91,7 @@ export const percentilesOf = (bins: readonly Bin[]): LatencyPercentiles | null =
  * Mailbox providers by the domains at which they give addresses to people. What companies host there under names of
  * their own is not told: statistics ask no DNS, so that the same log always makes the same counts.
  */
-const DOMAINS: Readonly<Record<string, string>> = {
+const DOMAINS = {
   gmail: 'gmail.com googlemail.com',
   outlook: `
     hotmail.com outlook.com live.com msn.com passport.com windowslive.com hotmail.be hotmail.ch hotmail.co.jp
@@ -127,10 +127,16 @@ const DOMAINS: Readonly<Record<string, string>> = {
   netease: '163.com 126.com yeah.net',
   naver: 'naver.com',
   docomo: 'docomo.ne.jp',
-};
+} as const satisfies Readonly<Record<string, string>>;
 
 /** Provider of all recipient domains that are not listed here. */
 export const OTHER_PROVIDER = 'other';
+
+type MailboxProvider = keyof typeof DOMAINS | typeof OTHER_PROVIDER;
+export const PROVIDERS: readonly MailboxProvider[] = [
+  ...(Object.keys(DOMAINS) as (keyof typeof DOMAINS)[]),
+  OTHER_PROVIDER,
+];
 
 /** Mailbox provider by recipient domain (A-labels). */
 export const MAILBOX_PROVIDERS: Readonly<Record<string, string>> = Object.fromEntries(

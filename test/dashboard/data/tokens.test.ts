@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { nearest, quoted, replaced, tokenAt, tokensIn } from '../../../src/dashboard/data/tokens.ts';
-import { parseMessageSearch } from '../../../src/dashboard/messages/search-rules.ts';
+import { PROVIDERS, parseMessageSearch } from '../../../src/dashboard/messages/search-rules.ts';
+import { PROVIDERS as COUNTED } from '../../../src/projections/stats/metrics.ts';
 
 const KEY = `key_${'a'.repeat(26)}`;
 const NAMES = {
@@ -15,6 +16,12 @@ const parse = (text: string, outcome: string | null = null) =>
   parseMessageSearch(text, { names: NAMES, isUtc: true, outcome });
 
 describe('the text of a search', () => {
+  test('knows the mailbox providers of the API', () => {
+    expect(PROVIDERS.toSorted()).toEqual(COUNTED.toSorted());
+    for (const provider of COUNTED)
+      expect(parse(`provider:${provider}`)).toEqual({ changes: { mailbox_provider: provider }, problems: [] });
+  });
+
   test('rejects ids that nothing can have', () => {
     const problems = (text: string) => parse(text).problems.map(({ message }) => message);
     expect(problems('request:x')).toEqual(['“x” is not a request id. Use the X-Request-Id of a response.']);

@@ -19,7 +19,7 @@ import { canonicalAddress, parseMailbox } from '../../../lib/mime/mime.ts';
 import type { ListCursor, ListPage } from '../../../lib/projections/projections.ts';
 import { MESSAGE_OUTCOMES, timedOutcome } from '../../../projections/messages/outcomes.ts';
 import { type ListedMessage, templateLabel } from '../../../projections/messages/queries.ts';
-import { MAILBOX_PROVIDERS, OTHER_PROVIDER } from '../../../projections/stats/metrics.ts';
+import { PROVIDERS } from '../../../projections/stats/metrics.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
@@ -45,8 +45,6 @@ import { listedMessageSchema, listedRecipient, serializeListedMessage } from './
 const METADATA = /^([^:]{1,10240}):(.{0,10240})$/su;
 /** RFC 5322 §3.6.4; this service's begin with the message id. */
 const MESSAGE_ID = /^<?(?<id>msg_[a-z2-7]{26})@(?<domain>[^\s<>@]+)>?$/;
-
-const PROVIDERS = [...new Set(Object.values(MAILBOX_PROVIDERS)), OTHER_PROVIDER];
 
 const VERSION_MAX = 999_999_999;
 const SECRETS_MAX = 999_999_999;
@@ -202,6 +200,7 @@ and with any amount of white space.`,
 const filtersSchema = z.strictObject(messageFilters());
 export type MessageFilters = z.output<typeof filtersSchema>;
 export type MessageStatus = NonNullable<MessageFilters['status']>;
+export type MailboxProvider = NonNullable<MessageFilters['mailbox_provider']>;
 type Filters = MessageFilters & { readonly limit: number };
 
 const codesIn = (text: string): readonly string[] => {
