@@ -91,8 +91,14 @@ const refusalOf = (error: ApiFault): Words => ({
   text: sentenceOf(error.message),
 });
 
-/** @param at null: the screen shows the present. */
-const wordsFor = (error: Error, at: string | null): Words => {
+interface Setting {
+  /** null: the screen shows the present. */
+  readonly at: string | null;
+  /** Title of a refusal. */
+  readonly refused: string | undefined;
+}
+
+const wordsFor = (error: Error, { at, refused = 'The request was refused.' }: Setting): Words => {
   if (!(error instanceof ApiFault)) return { title: 'This could not be displayed.', text: error.message };
   if (error.code === 'permission_missing') return refusalOf(error);
   if (error.status === 404 && at !== null) return { title: 'This did not exist yet.', text: 'It was created later.' };
@@ -100,13 +106,13 @@ const wordsFor = (error: Error, at: string | null): Words => {
   if (error.isTransient)
     return { title: 'This could not be loaded.', text: `${sentenceOf(error.message)} No data is lost.` };
   const problems = Object.values(error.details).flat();
-  return { title: 'The request was refused.', text: problems.length > 0 ? problems.join('; ') : error.message };
+  return { title: refused, text: problems.length > 0 ? problems.join('; ') : error.message };
 };
 
 /** Id of the failed request. A rejection links to its entry under Requests. */
-const RequestId = ({ error }: { readonly error: ApiFault }): JSX.Element => {
+const RequestId = ({ error, isListed }: { readonly error: ApiFault; readonly isListed: boolean }): JSX.Element => {
   const id = <code class="muted">{error.requestId}</code>;
-  if (error.isTransient || error.status === 401 || error.status === 404) return id;
+  if (!isListed || error.isTransient || error.status === 401 || error.status === 404) return id;
   return <a href={linkTo('/requests', { request: error.requestId })}>{id}</a>;
 };
 
@@ -127,18 +133,22 @@ interface FaultProps {
   readonly error: Error;
   /** Absent if a retry cannot help. */
   readonly retry?: () => void;
+  /** Title of a refusal that the screen expects. Such refusals are not listed under Requests. */
+  readonly expected?: string;
 }
 
 /** A fault names its request, says whether anything was lost and offers a retry. A rejection says what is missing. */
-export const Fault = ({ error, retry }: FaultProps): JSX.Element => {
-  const { title, text } = wordsFor(error, useAsOf());
+export const Fault = ({ error, retry, expected }: FaultProps): JSX.Element => {
+  const { title, text } = wordsFor(error, { at: useAsOf(), refused: expected });
   const isTransient = !(error instanceof ApiFault) || error.isTransient;
   return (
     <div class={`note ${isTransient ? 'bad' : 'mute'}`} role="alert">
       <Mark state={isTransient ? 'fault' : 'suppressed'} />
       <span>
         <b>{title}</b> <bdi>{text}</bdi> {isTransient && retry !== undefined && <Again />}
-        {error instanceof ApiFault && error.requestId !== null && <RequestId error={error} />}{' '}
+        {error instanceof ApiFault && error.requestId !== null && (
+          <RequestId error={error} isListed={expected === undefined} />
+        )}{' '}
         {error instanceof ApiFault &&
           Object.values(error.details)
             .flat()

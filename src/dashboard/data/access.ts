@@ -123,6 +123,18 @@ const allows = (access: Access | null | undefined, operation: OperationName): bo
 /** True if the member or key may use the operation; false while that is unknown. */
 export const useMay = (operation: OperationName): boolean => allows(useAccess(), operation);
 
+/** True if contents of mail are shown in clear. */
+export const useSeesContents = (): boolean => useMay('GET /v1/messages/:id/content');
+
+/** Replaces what a role may not see. */
+const MASK = '***';
+
+/** True for a text that can be searched for: a masked one finds nothing, or is refused. */
+export const useMaySearchFor = (): ((text: string) => boolean) => {
+  const seesContents = useSeesContents();
+  return (text) => seesContents || !text.includes(MASK);
+};
+
 /** True for operations that may be used. */
 export const useAllowed = (): ((operation: OperationName) => boolean) => {
   const access = useAccess();

@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { SerializedListedMessage } from '../../http/resources/messages/message.ts';
 import { Mark, Status } from '../components/icons.tsx';
+import { useMaySearchFor } from '../data/access.ts';
 import { linkTo, usePlace } from '../data/location.ts';
 import { shortId, useSenderNames } from '../data/names.ts';
 import { useIsNarrow } from '../data/narrow.ts';
@@ -116,14 +117,17 @@ interface RowProps {
   /** True if the message is selected for cancellation. */
   readonly isPicked: boolean;
   readonly keyName: string;
+  /** False for masked texts, which set no filter. */
+  maySearchFor(text: string): boolean;
   /** null: the member or key can do nothing with several messages. */
   readonly pick: (() => void) | null;
 }
 
 /** A message in a list. Each cell names the filter that it can set: `status=bounced`. */
-const MessageRow = ({ message, isSelected, isPicked, keyName, pick }: RowProps): JSX.Element => {
+const MessageRow = ({ message, isSelected, isPicked, keyName, maySearchFor, pick }: RowProps): JSX.Element => {
   const times = useTimes();
   const [first, ...further] = message.recipients;
+  const filterBy = (name: string, value: string) => maySearchFor(value) && { 'data-filter': `${name}=${value}` };
   return (
     <>
       {pick !== null && (
@@ -147,14 +151,14 @@ const MessageRow = ({ message, isSelected, isPicked, keyName, pick }: RowProps):
             <Afterwards {...message} />
           </span>
         </span>
-        <span class="to" {...(first?.address && { 'data-filter': `to=${first.address}` })}>
+        <span class="to" {...(first?.address && filterBy('to', first.address))}>
           <bdi class="ell">{first?.address ?? 'erased or expired'}</bdi>
           {further.length > 0 && <span class="quiet">+{further.length}</span>}
         </span>
-        <span class="subj flex" {...(message.subject !== null && { 'data-filter': `subject="${message.subject}"` })}>
+        <span class="subj flex" {...(message.subject !== null && filterBy('subject', `"${message.subject}"`))}>
           <bdi class="ell">{message.subject ?? '(no longer stored)'}</bdi>
           {message.tags.slice(0, TAGS_SHOWN).map(({ name, value }) => (
-            <bdi class="tag" key={name} data-filter={`tag=${name}:${value}`}>
+            <bdi class="tag" key={name} {...filterBy('tag', `${name}:${value}`)}>
               {name}:{value}
             </bdi>
           ))}
@@ -228,6 +232,7 @@ export const MessageList = ({ list, messages, news, selected, picked, pick }: Li
   const times = useTimes();
   const isNarrow = useIsNarrow();
   const names = useSenderNames();
+  const maySearchFor = useMaySearchFor();
   const { query } = usePlace();
   const [{ top }] = useState(() => wayBack(query));
   const heightOf = (row: Row): number => {
@@ -244,6 +249,7 @@ export const MessageList = ({ list, messages, news, selected, picked, pick }: Li
         message={row.message}
         isSelected={row.message.id === selected}
         isPicked={picked.has(row.message.id)}
+        maySearchFor={maySearchFor}
         keyName={names.get(row.message.api_key_id) ?? shortId(row.message.api_key_id)}
         pick={pick === null ? null : () => pick(row.message.id)}
       />

@@ -5,7 +5,7 @@ import { AsOfBar, AsOfButton, type Moment, momentsOf, type Past, queryAt, useAsO
 import { CopyField, Fact, Facts } from '../components/facts.tsx';
 import { ApiButton, Crumb } from '../components/screen.tsx';
 import { Fault, ScreenFault, Skeleton } from '../components/states.tsx';
-import { type OperationName, useAllowed, useMay } from '../data/access.ts';
+import { type OperationName, useAllowed, useMay, useMaySearchFor } from '../data/access.ts';
 import { request, urlOf } from '../data/api.ts';
 import { onEvents } from '../data/live.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
@@ -25,6 +25,7 @@ export const MessageFacts = ({ message }: { readonly message: SerializedMessage 
   const times = useTimes();
   const senders = useSenderNames();
   const domains = useDomainNames();
+  const maySearchFor = useMaySearchFor();
   const { template } = message;
   return (
     <aside aria-label="Facts">
@@ -54,7 +55,11 @@ export const MessageFacts = ({ message }: { readonly message: SerializedMessage 
           <Fact name="Tags">
             <span class="states">
               {message.tags.map(({ name, value }) => (
-                <a class="tag" key={name} href={linkTo('/messages', { tag: `${name}:${value}` })}>
+                <a
+                  class="tag"
+                  key={name}
+                  {...(maySearchFor(value) && { href: linkTo('/messages', { tag: `${name}:${value}` }) })}
+                >
                   <bdi>
                     {name}:{value}
                   </bdi>

@@ -9,7 +9,7 @@ import { Icon, STATES } from '../components/icons.tsx';
 import { FilterChip } from '../components/screen.tsx';
 import { Empty } from '../components/states.tsx';
 import { TokenSearch } from '../components/token-search.tsx';
-import { useMay } from '../data/access.ts';
+import { useMay, useSeesContents } from '../data/access.ts';
 import { linkTo, navigate, withParameters } from '../data/location.ts';
 import { type NamedResource, useDomainNames, useKeyNames } from '../data/names.ts';
 import { useResource } from '../data/queries.ts';
@@ -131,7 +131,7 @@ const withoutContents = (filter: string): string =>
 
 /** Filters of the address that the role may not use: they are not asked for, because the service would refuse them. */
 export const useRefusedFilters = ({ filters }: MessageSearch): readonly string[] =>
-  useMay('GET /v1/messages/:id/content') ? [] : CONTENT_FILTERS.filter((name) => name in filters);
+  useSeesContents() ? [] : CONTENT_FILTERS.filter((name) => name in filters);
 
 export const RefusedFilters = ({ names }: { readonly names: readonly string[] }): JSX.Element | null =>
   names.length === 0 ? null : (
@@ -237,7 +237,7 @@ export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element
   const { status, outcome } = search.filters;
 
   const isUtc = useStore(zone) === 'UTC';
-  const seesContents = useMay('GET /v1/messages/:id/content');
+  const seesContents = useSeesContents();
   const parse = (text: string) => {
     const parsed = parseMessageSearch(text, { names: ids, isUtc, outcome: outcome ?? null });
     const refused = seesContents ? undefined : CONTENT_FILTERS.find((filter) => filter in parsed.changes);

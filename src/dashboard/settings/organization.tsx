@@ -17,9 +17,9 @@ type HtmlValidation = SerializedOrganization['html_validation'];
 
 /** Ways for a message to arrive, each with a rule of its own. */
 const HTML_ENTRIES = {
-  api: 'From /v1',
-  compat: 'From /compat',
-  smtp: 'By SMTP',
+  api: '/v1',
+  compat: '/compat',
+  smtp: 'SMTP',
 } as const satisfies Readonly<Record<keyof HtmlValidation, string>>;
 
 const HTML_RULES = {

@@ -165,7 +165,7 @@ export const StatisticsBar = ({ search, nameOf }: BarProps): JSX.Element => {
         label="Second group"
         value={second ?? ''}
         options={{
-          '': 'alone',
+          '': 'no second group',
           ...Object.fromEntries(Object.entries(others).map(([one, word]) => [one, `and ${word.toLowerCase()}`])),
         }}
         choose={(value) => group(first ?? 'recipient_domain', value)}

@@ -21,6 +21,7 @@ import { CopyField } from '../components/facts.tsx';
 import { Icon, Mark, Status } from '../components/icons.tsx';
 import { ApiButton, Download, Listed } from '../components/screen.tsx';
 import { Empty, Fault, Skeleton } from '../components/states.tsx';
+import { useMaySearchFor } from '../data/access.ts';
 import { ApiFault, urlOf } from '../data/api.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { useList, useResource } from '../data/queries.ts';
@@ -93,6 +94,7 @@ interface RowProps {
 
 export const SuppressionRow = ({ suppression, isOpen = false }: RowProps): JSX.Element => {
   const times = useTimes();
+  const maySearchFor = useMaySearchFor();
   const { address, reason, scope, status, expires_at: expiresAt, created_at: createdAt, entries } = suppression;
   return (
     <details class="sup" open={isOpen}>
@@ -118,7 +120,7 @@ export const SuppressionRow = ({ suppression, isOpen = false }: RowProps): JSX.E
         </ul>
         <div class="evend flex wrap">
           <CopyField text={suppression.id} name="id" />
-          {address !== null && (
+          {address !== null && maySearchFor(address) && (
             <a class="lnk" href={linkTo('/messages', { to: address, period: 'all' })}>
               Messages to this address
             </a>

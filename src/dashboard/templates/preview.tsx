@@ -299,7 +299,8 @@ export const TemplatePreview = ({ id, rendered, shown, error }: Props): JSX.Elem
   const looks = useLooks();
   const views = useViews();
   const { view } = views;
-  if (shown === null) return <div class="desk">{error !== null && <Fault error={error} />}</div>;
+  if (shown === null)
+    return <div class="desk">{error !== null && <Fault error={error} expected="Not rendered." />}</div>;
   const page = (
     <MailFrame
       source={urlOf(`/v1/templates/${id}/preview`, shown.asked)}

@@ -192,7 +192,12 @@ describe.skipIf(chromiumIsMissing)('the layout', () => {
     const test = apiClient(program.baseUrl, program.keys.test);
     const bounced = await send({ to: 'bounced@sandbox.outbox.test', subject: 'Bounced' }, test);
     const deferred = await send(
-      { to: ['deferred+3600s@sandbox.outbox.test', 'bounced@sandbox.outbox.test'], subject: 'Deferred' },
+      {
+        to: ['deferred+3600s', 'bounced', 'complained', 'a-long-mailbox-name'].map(
+          (name) => `${name}@sandbox.outbox.test`,
+        ),
+        subject: 'Deferred',
+      },
       test,
     );
     const { body: captured } = await eventually(

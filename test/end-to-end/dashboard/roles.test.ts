@@ -184,6 +184,21 @@ describe.skipIf(chromiumIsMissing)('every screen', { timeout: 240_000 }, () => {
     await close();
   });
 
+  test('of messages filters by no masked cell', async () => {
+    const { page, close } = await dashboard.openAs('analyst', WIDE);
+    await page.goto('/dashboard/messages');
+    const row = page.locator('.lr').first();
+    for (const masked of ['***@example.net', '***']) {
+      await row.getByText(masked, { exact: true }).hover();
+      await page.keyboard.press('f');
+    }
+    await row.locator('[data-filter^=key_id]').hover();
+    await page.keyboard.press('f');
+    await page.waitForURL(({ searchParams }) => searchParams.has('key_id'));
+    expect([...new URL(page.url()).searchParams.keys()]).toEqual(['key_id']);
+    await close();
+  });
+
   test.each(['analyst', 'auditor'] as const)('offers the %s no selection of messages to act on', async (role) => {
     const { page, close } = await dashboard.openAs(role, WIDE);
     await page.goto('/dashboard/messages');
@@ -205,7 +220,10 @@ describe.skipIf(chromiumIsMissing)('every screen', { timeout: 240_000 }, () => {
     for (const role of ['owner', 'developer', 'auditor'] as const) {
       const { page, close } = await dashboard.openAs(role, WIDE);
       await page.goto(`/dashboard/templates/${id}`);
-      await page.locator('.desk').getByText('variables.name is required').waitFor();
+      const refusal = page.locator('.desk').getByRole('alert');
+      await refusal.getByText('Not rendered. variables.name is required').waitFor();
+      // Previews are not listed under Requests.
+      expect([await refusal.getByText('req_').count(), await refusal.getByRole('link').count()]).toEqual([1, 0]);
       expect(await page.locator('iframe').count()).toBe(0);
       await page.goto('/dashboard/requests');
       const listed = page.getByRole('region', { name: 'Refused requests' });
