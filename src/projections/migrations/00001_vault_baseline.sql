@@ -22,7 +22,7 @@ create table vault.contents (
 );
 
 -- Messages by words of their subject. A send appends to a list of 128 kB at most, whose entries are sorted into the index
--- together: half of what each costs alone, and a search reads the list in a millisecond. Larger: longer pauses.
+-- together: half of what each by itself costs, and a search reads the list in a millisecond. Larger: longer pauses.
 create index contents_by_subject on vault.contents using gin (subject_words)
   with (fastupdate = on, gin_pending_list_limit = 128) where subject_words is not null;
 

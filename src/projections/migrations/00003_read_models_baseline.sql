@@ -310,7 +310,7 @@ create table read_models.destinations (
 create index destinations_suspended on read_models.destinations (since, operator) where suspended_until is not null;
 
 -- Addresses that are sent nothing, or less: the folded state, and the columns it is found by. The three arrays are the
--- entries in force, in the same order; the query decides whether one has expired.
+-- entries that were not taken back, side by side; the query decides whether one has expired.
 create table read_models.suppressions (
   suppression_id text collate "C" primary key,
   organization_id text collate "C" not null,
@@ -322,10 +322,10 @@ create table read_models.suppressions (
   expiries timestamptz[] not null,
   state json not null
 );
--- Lists leave out those that were withdrawn.
+-- Those that have been taken back are on no list.
 create index suppressions_newest on read_models.suppressions (organization_id, environment, added_at, suppression_id)
   where reasons <> '{}';
--- Order of creation, which never changes. Includes withdrawn suppressions.
+-- As it was: nothing moves in this order, and what has been taken back is in it.
 create index suppressions_by_creation on read_models.suppressions (organization_id, environment, created_at, suppression_id);
 create index suppressions_by_id on read_models.suppressions (organization_id, environment, suppression_id)
   where reasons <> '{}';

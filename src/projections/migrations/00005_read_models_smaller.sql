@@ -9,8 +9,8 @@ create index messages_by_secret on read_models.messages (key_id, secret, created
 create index messages_by_stream on read_models.messages (organization_id, environment, stream, created_at);
 create index messages_by_subject on read_models.messages (subject_digest, created_at);
 
--- A label is 64 bits of the SHA-256 of its organization and text: `labelKey`. A list joins them with the messages, which have
--- the organization.
+-- 64 bits of SHA-256 say whose label it is and what it says: `labelKey`. A list reads them beside the messages, which say
+-- whose they are.
 create table read_models.shorter_labels (
   label bigint not null,
   created_at timestamptz not null,
