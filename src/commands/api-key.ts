@@ -42,6 +42,7 @@ import {
   type Origin,
   retryConflicts,
 } from './execute.ts';
+import { readStream } from './foreign-events.ts';
 import { type ReleaseAdminKeys, releaseAdminKeys } from './organization.ts';
 
 /**
@@ -264,7 +265,7 @@ export const noteRefusal = async (
 ): Promise<void> => {
   const { keyId, environment } = refused.key;
   const stream = keyRefusalsStream(keyId);
-  const latest = await context.store.readStream(stream, { direction: 'backwards', limit: REFUSALS_PER_MINUTE_MAX });
+  const latest = await readStream(context.store, stream, { direction: 'backwards', limit: REFUSALS_PER_MINUTE_MAX });
   const at = context.system.now().toISOString();
   await execute(context, {
     aggregate: keyRefusals,

@@ -25,6 +25,7 @@ import {
   type Origin,
   retryConflicts,
 } from './execute.ts';
+import { readStream } from './foreign-events.ts';
 
 export type AuditContext = Pick<CommandContext, 'store' | 'system' | 'secrets'>;
 
@@ -47,7 +48,7 @@ const auditLogSince = async (
   const events: RecordedEvent[] = [];
   for (let before: number | undefined; before !== 0; before = events[0]?.revision ?? 0) {
     const from = before === undefined ? {} : { from: before - 1 };
-    const page = await store.readStream(stream, { direction: 'backwards', limit: END_EVENTS, ...from });
+    const page = await readStream(store, stream, { direction: 'backwards', limit: END_EVENTS, ...from });
     events.unshift(...page.toReversed());
     if (page.some(begins)) break;
   }

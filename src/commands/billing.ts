@@ -17,7 +17,9 @@ import type { BillingPeriodEvent } from '../domain/kernel/events.ts';
 import { isId } from '../domain/kernel/ids.ts';
 import { invoiceStream, organizationStream } from '../domain/kernel/streams.ts';
 import { organization, requireOrganization } from '../domain/organization/organization.ts';
+import { mapConcurrently } from '../lib/async/async.ts';
 import { type CommandContext, type CommandResult, eventContext, execute, internalOrigin, load } from './execute.ts';
+import { readStream } from './foreign-events.ts';
 
 export type BillingContext = Pick<CommandContext, 'store' | 'system' | 'plans'>;
 
@@ -59,7 +61,7 @@ export const positionBeforeMonth = async (
   // An invoice that was closed late counts events of later months too.
   const { position = LOG_START, at = null } = state.invoice?.countedTo ?? {};
   if (at !== null && at < start) return position;
-  const [created] = await store.readStream(organizationStream(organizationId), { limit: 1 });
+  const [created] = await readStream(store, organizationStream(organizationId), { limit: 1 });
   return created?.position ?? LOG_START;
 };
 
@@ -86,20 +88,54 @@ const change = (
   );
 };
 
-/** An invoice as it was closed, at its time (ISO 8601). @throws {DomainError} `not_found`, `other_organization`. */
-export const loadInvoice = async (
+export interface ClosedInvoice {
+  readonly invoice: Invoice;
+  /** ISO 8601. */
+  readonly closedAt: string;
+}
+
+interface InvoiceAtRevision extends ClosedInvoice {
+  readonly revision: Revision;
+}
+
+/** An invoice as it was closed; null: it does not exist. */
+const findInvoice = async (
   { store }: Pick<CommandContext, 'store'>,
+  invoiceId: string,
+): Promise<InvoiceAtRevision | null> => {
+  const events = isId('inv', invoiceId) ? await readStream(store, invoiceStream(invoiceId)) : [];
+  const closed = events.find((event) => event.type === 'InvoiceClosed');
+  if (closed === undefined) return null;
+  return { invoice: closed.data, closedAt: closed.metadata.occurredAt, revision: closed.revision };
+};
+
+/** @throws {DomainError} `not_found`, `other_organization`. */
+export const loadInvoice = async (
+  context: Pick<CommandContext, 'store'>,
   organizationId: string,
   invoiceId: string,
-): Promise<{ readonly invoice: Invoice; readonly closedAt: string; readonly revision: Revision }> => {
-  const events = isId('inv', invoiceId) ? await store.readStream(invoiceStream(invoiceId)) : [];
-  const closed = events.find((event) => event.type === 'InvoiceClosed');
-  if (closed === undefined) throw new DomainError('not_found', 'invoice not found');
-  const { data: invoice, revision, metadata } = closed;
-  if (invoice.organizationId !== organizationId) {
+): Promise<InvoiceAtRevision> => {
+  const found = await findInvoice(context, invoiceId);
+  if (found === null) throw new DomainError('not_found', 'invoice not found');
+  if (found.invoice.organizationId !== organizationId) {
     throw new DomainError('other_organization', 'invoice belongs to another organization');
   }
-  return { invoice, closedAt: metadata.occurredAt, revision };
+  return found;
+};
+
+/** Streams read at once. More takes connections from other requests, fewer makes lists slower. */
+const CONCURRENCY = 4;
+
+/** The invoices of these months, without those that do not exist. */
+export const loadInvoicesOf = async (
+  { store, system }: BillingContext,
+  organizationId: string,
+  months: readonly Month[],
+): Promise<readonly ClosedInvoice[]> => {
+  const found = await mapConcurrently(months, { system, concurrency: CONCURRENCY }, (month) =>
+    findInvoice({ store }, invoiceIdOf(organizationId, month)),
+  );
+  return found.filter((invoice) => invoice !== null);
 };
 
 /** Records that a quota is nearly or wholly used, each once a month, however many processes see it. */

@@ -22,7 +22,7 @@ import type { DkimKeys, Secrets } from '../domain/ports/secrets.ts';
 import type { WebhookTarget } from '../domain/ports/webhooks.ts';
 import { retryBy, StoreUnavailable, type System } from '../lib/async/async.ts';
 import type { Resolver } from '../lib/smtp/smtp.ts';
-import { requireWritten } from './foreign-events.ts';
+import { readStream } from './foreign-events.ts';
 import type { SendingQuotas } from './message/enforce-quota.ts';
 
 /** The ports that commands use, and how this service sends. */
@@ -164,22 +164,21 @@ export const load = async <State, E extends OutboxEvent>(
   let loaded: LoadedStream<State> = known ?? { state: aggregate.initial, revision: 'no-stream' };
   for (;;) {
     const from: Revision = loaded.revision === 'no-stream' ? 0 : loaded.revision + 1;
-    const events = await store.readStream(stream, { from });
-    await requireWritten(store, events);
+    const events = await readStream(store, stream, { from });
     const last = events.at(-1);
     if (last !== undefined) loaded = { state: fold(aggregate, events, loaded.state), revision: last.revision };
     if (events.length < READ_STREAM_LIMIT) return loaded;
   }
 };
 
-/** All events of a stream, oldest first. */
+/** All events of a stream, oldest first. @throws {ForeignEvent} for an event that this service did not write. */
 export const readWholeStream = async (
-  store: Pick<EventStore, 'readStream'>,
+  store: Pick<EventStore, 'isAuthentic' | 'readStream'>,
   stream: StreamName,
 ): Promise<readonly RecordedEvent[]> => {
   const events: RecordedEvent[] = [];
   for (;;) {
-    const page = await store.readStream(stream, { from: events.length });
+    const page = await readStream(store, stream, { from: events.length });
     events.push(...page);
     if (page.length < READ_STREAM_LIMIT) return events;
   }
@@ -197,7 +196,7 @@ export const requireRevision = (
 /** Whether the append that met a conflict is itself the other writer: a log that restarts forgets the ids it knew. */
 const findOwn = async ({ store }: Tools, { stream, expected, events }: Append): Promise<AppendResult | undefined> => {
   const from = expected === 'no-stream' ? 0 : expected + 1;
-  const found = await store.readStream(stream, { from, limit: events.length });
+  const found = await readStream(store, stream, { from, limit: events.length });
   return found.every(({ id }, index) => id === events[index]?.id) ? found.at(-1) : undefined;
 };
 

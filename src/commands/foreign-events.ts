@@ -4,6 +4,7 @@ import type {
   IsAuthentic,
   Page,
   Position,
+  ReadStreamOptions,
   RecordedEvent,
   StreamName,
 } from '../domain/kernel/event-store.ts';
@@ -12,18 +13,19 @@ import { adoptionsStream } from '../domain/kernel/streams.ts';
 import type { Logger } from '../lib/async/async.ts';
 
 /**
- * Nothing is decided from a foreign event: one that this service did not write (`domain/kernel/event-macs.ts`) and no operator
- * has adopted. An intruder with the database can insert one. A command that loads it is refused (`load`), and workers and the
- * key cache leave it out (`withoutForeign`). The read models and the audit trees have it: signing stops before it.
+ * Nothing is decided from a foreign event, and no route shows its stream: this service did not write it
+ * (`domain/kernel/event-macs.ts`), and no operator has adopted it. An intruder with the database can insert one. Commands and
+ * routes that read its stream are refused (`readStream`), and workers and the key cache leave it out (`withoutForeign`). The
+ * read models and the audit trees have it: signing stops before it.
  */
 
-/** An event in a stream that a decision needs. */
+/** An event in a stream that a decision or a response needs. */
 export class ForeignEvent extends Error {
   override readonly name = 'ForeignEvent';
   constructor({ id, type, stream }: { readonly id: string; readonly type: string; readonly stream: StreamName }) {
     super(
       `event ${id} (${type}) of ${stream} was inserted or changed in the database: this service did not write it, so nothing is ` +
-        'decided from it. Ask the operator to run `outbox audit check`',
+        'decided from this stream, and it is not shown. Ask the operator to run `outbox audit check`',
     );
   }
 }
@@ -36,8 +38,8 @@ const adopted = new WeakMap<IsAuthentic, Position>();
 /** Higher reads more of a stream that has an event a year. Lower overlooks the last true adoption behind forged ones. */
 const ADOPTIONS_READ = 100;
 
-const readAdopted = async ({ readStream }: Log, isAuthentic: IsAuthentic): Promise<Position> => {
-  const adoptions = await readStream(adoptionsStream(), { direction: 'backwards', limit: ADOPTIONS_READ });
+const readAdopted = async (store: Log, isAuthentic: IsAuthentic): Promise<Position> => {
+  const adoptions = await store.readStream(adoptionsStream(), { direction: 'backwards', limit: ADOPTIONS_READ });
   const position = adoptions.find(isAuthentic)?.position ?? LOG_START;
   adopted.set(isAuthentic, position);
   return position;
@@ -54,10 +56,16 @@ const foreignAmong = async (store: Log, events: readonly RecordedEvent[]): Promi
   return doubtful.filter((event) => event.position > position);
 };
 
-/** @throws {ForeignEvent} */
-export const requireWritten = async (store: Log, events: readonly RecordedEvent[]): Promise<void> => {
+/** Events of a stream, for commands and routes. @throws {ForeignEvent} */
+export const readStream = async (
+  store: Log,
+  stream: StreamName,
+  options?: ReadStreamOptions,
+): Promise<readonly RecordedEvent[]> => {
+  const events = await store.readStream(stream, options);
   const [first] = await foreignAmong(store, events);
   if (first !== undefined) throw new ForeignEvent(first);
+  return events;
 };
 
 /**

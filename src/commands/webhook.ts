@@ -34,6 +34,7 @@ import {
   load,
   type Origin,
 } from './execute.ts';
+import { readStream } from './foreign-events.ts';
 
 /** Standard Webhooks 1.0.0: 24 to 64 random bytes. */
 const SECRET_BYTES = 32;
@@ -216,7 +217,7 @@ export const rotateWebhookSecret = async (
  */
 export const pingWebhook = async (context: CommandContext, origin: Origin, named: WebhookTarget): Promise<string> => {
   const { revision } = await change(context, origin, named, decidePingWebhook);
-  const [pinged] = await context.store.readStream(webhookStream(named.webhookId), { from: Number(revision) });
+  const [pinged] = await readStream(context.store, webhookStream(named.webhookId), { from: Number(revision) });
   return customerEventId(pinged?.id ?? '', 0);
 };
 

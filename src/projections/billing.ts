@@ -16,14 +16,9 @@ import {
 import { positionBefore } from './events/queries.ts';
 import { defineProjection, earlierMessages } from './projection.ts';
 
-/** Invoices, in a table of the read model of billing. */
+/** Invoices, in a table of the read model of billing: which months have one. What they say is read from the log. */
 
-export interface ClosedInvoice {
-  readonly invoice: Invoice;
-  /** ISO 8601. */
-  readonly closedAt: string;
-}
-
+/** Processes of an earlier version read `closedAt` and `invoice`. */
 interface InvoiceRow {
   readonly organizationId: string;
   readonly month: string;
@@ -45,34 +40,27 @@ const invoiceRow = (invoice: Invoice, closedAt: string): InvoiceRow => {
   return { organizationId, month, invoiceId, closedAt, invoice: JSON.stringify(invoice) };
 };
 
-interface ClosedInvoiceRow {
-  readonly invoice: Invoice;
-  readonly closed_at: Date;
+interface InvoicedMonth {
+  readonly month: Month;
+  readonly invoice_id: string;
 }
 
-const closedOf = ({ invoice, closed_at }: ClosedInvoiceRow): ClosedInvoice => ({
-  invoice,
-  closedAt: closed_at.toISOString(),
-});
-
 const LIST = `
-  select invoice, closed_at from read_models.billing_invoices
+  select month, invoice_id from read_models.billing_invoices
   where organization_id = $1 and ($2::text is null or month < $2)
   order by month desc
   limit $3`;
 
-/** Invoices of an organization, newest month first. The cursor's time is the start of the month. */
-export const listInvoices = async (
+/** Months of an organization that have an invoice, the newest first. The cursor's time is the start of the month. */
+export const listInvoicedMonths = async (
   db: Database,
   by: { readonly organizationId: string; readonly limit: number; readonly after: ListCursor | null },
-): Promise<ListPage<ClosedInvoice>> => {
+): Promise<ListPage<Month>> => {
   const before = by.after?.createdAt.slice(0, 'YYYY-MM'.length) ?? null;
   const values = [by.organizationId, before, rowsToAsk(by.limit)];
-  const { rows } = await db.query<ClosedInvoiceRow>({ name: 'list-invoices', text: LIST, values });
-  return pageOf(rows.map(closedOf), by.limit, ({ invoice: { month, invoiceId } }) => ({
-    createdAt: `${month}-01T00:00:00.000Z`,
-    id: invoiceId,
-  }));
+  const { rows } = await db.query<InvoicedMonth>({ name: 'list-invoiced-months', text: LIST, values });
+  const page = pageOf(rows, by.limit, ({ month, invoice_id: id }) => ({ createdAt: `${month}-01T00:00:00.000Z`, id }));
+  return { ...page, items: page.items.map(({ month }) => month) };
 };
 
 const LAST = 'select organization_id, max(month) as month from read_models.billing_invoices group by organization_id';

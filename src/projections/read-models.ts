@@ -11,7 +11,7 @@ import {
 } from '../lib/projections/projections.ts';
 import { expiredKeys, listApiKeys } from './api-keys.ts';
 import { createAuditTrees } from './audit/tree.ts';
-import { billableRecipients, billedOn, billingUsage, countDays, lastInvoices, listInvoices } from './billing.ts';
+import { billableRecipients, billedOn, billingUsage, countDays, lastInvoices, listInvoicedMonths } from './billing.ts';
 import {
   type Backlog,
   type DueQuery,
@@ -129,7 +129,7 @@ export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOpt
       count: (by: Parameters<typeof countDays>[1]) => countDays(pool, by),
       billedOn: listed(billedOn),
       recipients: (by: Parameters<typeof billableRecipients>[1]) => billableRecipients(pool, by),
-      invoices: listed(listInvoices),
+      invoicedMonths: listed(listInvoicedMonths),
       lastInvoices: () => lastInvoices(pool),
     },
     audit: {

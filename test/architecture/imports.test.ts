@@ -284,6 +284,15 @@ describe('the source tree', () => {
     expect(files.filter((file) => hook.test(readFileSync(join(SRC, file), 'utf8')))).toEqual(['http/server.ts']);
   });
 
+  test('reads streams for commands and routes only without events that this service did not write', () => {
+    const reads = files.filter((file) => /^(?:commands|http|submission|workers)\//.test(file));
+    expect(reads.filter((file) => /\.readStream\(/.test(readFileSync(join(SRC, file), 'utf8'))).sort()).toEqual([
+      'commands/adopt-events.ts', // It accepts them.
+      'commands/foreign-events.ts',
+      'http/reading.ts', // The end of a past state. What is read up to there is verified.
+    ]);
+  });
+
   test('has no import cycles, not even between types', () => {
     expect(onCycles()).toEqual([]);
   });

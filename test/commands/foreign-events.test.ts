@@ -3,8 +3,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createPostgresEventStore } from '../../src/adapters/event-store.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { adoptEarlierEvents } from '../../src/commands/adopt-events.ts';
-import { internalOrigin, load } from '../../src/commands/execute.ts';
-import { ForeignEvent, withoutForeign } from '../../src/commands/foreign-events.ts';
+import { internalOrigin, load, readWholeStream } from '../../src/commands/execute.ts';
+import { ForeignEvent, readStream, withoutForeign } from '../../src/commands/foreign-events.ts';
 import { apiKey } from '../../src/domain/api-key/api-key.ts';
 import { createSealingCodec, eventCodec } from '../../src/domain/kernel/codec.ts';
 import { createEventMacs } from '../../src/domain/kernel/event-macs.ts';
@@ -64,6 +64,17 @@ test('a stream with an event that this service did not write decides nothing unt
   expect((await load(store, apiKey, STREAM)).state).toMatchObject({ status: 'revoked' });
   await append(intruder, 2, keyRevoked);
   await expect(load(store, apiKey, STREAM)).rejects.toThrow(ForeignEvent);
+});
+
+test('a stream with an event that this service did not write is not shown until it is adopted', async () => {
+  const { store, intruder, append, adopt } = await open();
+  await append(store, 'no-stream', keyCreated());
+  await append(intruder, 0, keyRevoked);
+  await expect(readWholeStream(store, STREAM)).rejects.toThrow(ForeignEvent);
+  await expect(readStream(store, STREAM, { direction: 'backwards', limit: 1 })).rejects.toThrow(ForeignEvent);
+  expect(await readStream(store, STREAM, { limit: 1 })).toMatchObject([{ type: 'KeyCreated' }]);
+  await adopt();
+  expect(await readWholeStream(store, STREAM)).toHaveLength(2);
 });
 
 test('followers that act on events do not get those that this service did not write', async () => {

@@ -70,6 +70,12 @@ test('an event that is inserted into the database sends no mail, makes no key an
     new RegExp(`^event \\S+ \\(KeyCreated\\) of apiKey-${other} was inserted or changed in the database`),
   );
 
+  // Histories and reports do not show it.
+  for (const path of [`api-keys/${other}/history`, `audit/reports/api-keys/${other}`]) {
+    const shown = await api.get(`/v1/${path}`);
+    expect([path, shown.status, shown.body.error?.message]).toEqual([path, 503, refused.body.error.message]);
+  }
+
   expect(service.output()).toMatch(/"type":"ForeignEvent".*"alarm":"audit".*"msg":"a request failed"/);
 
   // Mail after it was sent, and the copy of the first message was not.
@@ -80,6 +86,7 @@ test('an event that is inserted into the database sends no mail, makes no key an
   const adopted = await operator(place, 'audit', 'adopt', '--reason', 'a test');
   expect(adopted.first_events.length).toBeGreaterThan(0);
   expect((await api.post(`/v1/api-keys/${other}/rotate`, {})).status).toBe(200);
+  expect((await api.get(`/v1/api-keys/${other}/history`)).body.data).toHaveLength(3);
   expect(adopted.next).toContain('restart the service');
   expect((await thief.get('/v1/messages')).status).toBe(401);
   await service.end('SIGTERM');

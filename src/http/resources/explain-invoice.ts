@@ -1,6 +1,6 @@
+import type { ClosedInvoice } from '../../commands/billing.ts';
 import { shareOf } from '../../domain/billing/invoice.ts';
 import { chargeableOf, type InvoiceLine, includedIn, type Plan, requirePeriod } from '../../domain/billing/plan.ts';
-import type { ClosedInvoice } from '../../projections/billing.ts';
 
 /** Facts from which a person can recompute each line of an invoice, and the calculation in words. */
 

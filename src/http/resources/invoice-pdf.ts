@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
+import type { ClosedInvoice } from '../../commands/billing.ts';
 import { type InvoiceLine, requirePeriod } from '../../domain/billing/plan.ts';
-import type { ClosedInvoice } from '../../projections/billing.ts';
 import { calculationOf, factsOf, money, quantityOf, startOf, titleOf } from './explain-invoice.ts';
 
 /**

@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { loadInvoice } from '../../commands/billing.ts';
+import { type ClosedInvoice, loadInvoice, loadInvoicesOf } from '../../commands/billing.ts';
 import { loadOrganization } from '../../commands/organization.ts';
 import { type InvoiceLine, requirePeriod } from '../../domain/billing/plan.ts';
 import { LOG_START, type Position } from '../../domain/kernel/event-store.ts';
 import { acceptedIn } from '../../lib/http/http.ts';
-import type { ClosedInvoice } from '../../projections/billing.ts';
 import { afterAllOf } from '../../projections/events/queries.ts';
 import { endpoint } from '../endpoint.ts';
 import { timeSchema } from '../fields.ts';
@@ -146,8 +145,9 @@ export const listInvoicesRoute = listEndpoint(
   'GET /v1/billing/invoices',
   { summary: 'List invoices', of: 'billing', list: 'invoices', item: invoiceSchema, isStrict: true },
   async (by, { organizationId }, { deps }) => {
-    const page = await deps.readModels.billing.invoices({ organizationId, ...by });
-    return { ...page, items: page.items.map(serializeInvoice) };
+    const page = await deps.readModels.billing.invoicedMonths({ organizationId, ...by });
+    const invoices = await loadInvoicesOf(deps.context, organizationId, page.items);
+    return { ...page, items: invoices.map(serializeInvoice) };
   },
 );
 

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import { readStream } from '../../commands/foreign-events.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { messageStream } from '../../domain/kernel/streams.ts';
 import {
@@ -45,7 +46,7 @@ const createFindOwner = ({ context: { store, system } }: RouteContext['deps']): 
   const lookUps = createSemaphore({ capacity: LOOK_UPS_MAX, waitingMax: 0 });
 
   const read = async (messageId: string): Promise<string | null> => {
-    const [first] = await store.readStream(messageStream(messageId), { limit: 1 });
+    const [first] = await readStream(store, messageStream(messageId), { limit: 1 });
     if (first === undefined) return null;
     owners.set(messageId, first.metadata.organizationId);
     return first.metadata.organizationId;

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { closePeriod } from '../../../src/commands/billing.ts';
 import { changePlan } from '../../../src/commands/organization.ts';
 import type { Plan } from '../../../src/domain/billing/plan.ts';
@@ -213,5 +214,15 @@ describe('an invoice', () => {
     expect([refused.status, refused.body.error.code]).toEqual([403, 'other_organization']);
     expect((await ask('GET', '/v1/billing/invoices', undefined, { key: stranger.value })).body.data).toEqual([]);
     expect((await readModels.billing.lastInvoices()).get(organizationId)).toBe('2026-10');
+    // The log is right, whatever the table says.
+    const pool = new Client({ connectionString: service.url });
+    await pool.connect();
+    onTestFinished(() => pool.end());
+    await pool.query(`update read_models.billing_invoices set invoice = '{}', invoice_id = 'inv_' || month`);
+    await pool.query(
+      `insert into read_models.billing_invoices select organization_id, '2026-08', 'inv_x', closed_at, invoice
+       from read_models.billing_invoices where month = '2026-09'`,
+    );
+    expect((await ask('GET', '/v1/billing/invoices')).body.data).toEqual(body.data);
   });
 });

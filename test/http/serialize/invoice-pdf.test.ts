@@ -2,9 +2,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { buffer } from 'node:stream/consumers';
 import { inflateSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import type { ClosedInvoice } from '../../../src/commands/billing.ts';
 import type { InvoiceLine } from '../../../src/domain/billing/plan.ts';
 import { invoicePdf } from '../../../src/http/resources/invoice-pdf.ts';
-import type { ClosedInvoice } from '../../../src/projections/billing.ts';
 
 const PLAN = { id: 'starter', name: 'Starter', currency: 'EUR', price: 1900, included: 4, overagePer1000: '45.5' };
 const line = (more: Partial<InvoiceLine> = {}): InvoiceLine => ({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readWholeStream } from '../../../commands/execute.ts';
+import { readStream } from '../../../commands/foreign-events.ts';
 import type { ApiKey, ExistingApiKey } from '../../../domain/api-key/api-key.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { SECRET_ENDS, type SecretLife, secretHistory } from '../../../domain/api-key/key-history.ts';
@@ -106,7 +107,7 @@ const refusalsOf = async (
   { below, limit }: { readonly below: number | undefined; readonly limit: number },
 ): Promise<readonly KeyEventContext[]> => {
   if (below === 0) return [];
-  const found = await store.readStream(keyRefusalsStream(id), {
+  const found = await readStream(store, keyRefusalsStream(id), {
     direction: 'backwards',
     limit,
     ...(below === undefined ? {} : { from: below - 1 }),
