@@ -59,6 +59,18 @@ const TOPIC: readonly OutboxEvent[] = [
   { type: 'TopicDeleted', data: { topicId: 'top_1' } },
 ];
 
+const INBOUND: readonly OutboxEvent[] = [
+  {
+    type: 'InboundReceived',
+    data: {
+      ...{ inboundId: 'inb_1', domainId: 'dom_1', contentId: 'content-3', rawId: 'content-4', bytes: 10, sha256: 'ab' },
+      ...{ toDigest: 'd', fromDigests: [], routeId: null, action: 'webhook', webhookId: null },
+      verdicts: { spf: 'pass', dkim: 'pass', dmarc: 'pass', arc: 'none' },
+      inReplyToMessageId: null,
+    },
+  },
+];
+
 const ROUTE_RULE = { match: 'support+*', action: 'store', webhookId: null, order: 0 } as const;
 const WARM_UP: readonly OutboxEvent[] = [
   { type: 'WarmUpStarted', data: { domainId: 'dom_1', startsOn: '2026-11-21', plan: [50, 100] } },
@@ -121,6 +133,7 @@ const openFeed = async () => {
   await given('audit-org_mine', AUDIT, { environment: null });
   await given('suppression-sup_1', SUPPRESSION);
   await given('topic-top_1', TOPIC, { environment: null });
+  await given('inbound-inb_1', INBOUND);
   await given('inboundRoute-irt_1', INBOUND_ROUTE, { environment: null });
   await given('erasure-ers_1', ERASURE, { environment: null });
   await given('template-tpl_1', TEMPLATE, { environment: null });

@@ -352,7 +352,7 @@ export interface TestSendTemplateRequest {
 export interface RegisterWebhookRequest {
   /** URL that events are posted to: HTTPS, on port 443 or 8443 of a public address, without user and password. While mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and loopback addresses are allowed too. The host name is resolved now and before every post. */
   url: string;
-  /** Event types (`message.delivered`) or families: `message.*`, `domain.*`, `organization.*`, `api_key.*`, `template.*`, `webhook.*`, `suppression.*`, `topic.*`, `inbound_route.*`, `erasure.*`, `billing.*`, `audit.*`. */
+  /** Event types (`message.delivered`) or families: `message.*`, `domain.*`, `organization.*`, `api_key.*`, `template.*`, `webhook.*`, `suppression.*`, `topic.*`, `inbound.*`, `inbound_route.*`, `erasure.*`, `billing.*`, `audit.*`. */
   events: readonly string[];
   /** A note for people who manage the webhook. Default: `null`. */
   description?: string | null | undefined;
@@ -372,7 +372,7 @@ export interface RegisterWebhookRequest {
 export interface UpdateWebhookRequest {
   /** URL that events are posted to: HTTPS, on port 443 or 8443 of a public address, without user and password. While mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and loopback addresses are allowed too. The host name is resolved now and before every post. */
   url?: string | undefined;
-  /** Event types (`message.delivered`) or families: `message.*`, `domain.*`, `organization.*`, `api_key.*`, `template.*`, `webhook.*`, `suppression.*`, `topic.*`, `inbound_route.*`, `erasure.*`, `billing.*`, `audit.*`. */
+  /** Event types (`message.delivered`) or families: `message.*`, `domain.*`, `organization.*`, `api_key.*`, `template.*`, `webhook.*`, `suppression.*`, `topic.*`, `inbound.*`, `inbound_route.*`, `erasure.*`, `billing.*`, `audit.*`. */
   events?: readonly string[] | undefined;
   /** A note for people who manage the webhook. */
   description?: string | null | undefined;
@@ -719,7 +719,7 @@ export interface MessageContent {
   })[];
 }
 
-export type OutboxEvent = MessageAcceptedEvent | MessageScheduledEvent | MessageSendingEvent | MessageDeliveredEvent | MessageDeferredEvent | MessageBouncedEvent | MessageEndedEvent | MessageOpenedEvent | MessageClickedEvent | MessageComplainedEvent | MessageUnsubscribedEvent | DomainEvent | DomainTroubleEvent | OrganizationEvent | OrganizationTroubleEvent | ApiKeyEvent | TemplateEvent | WebhookEvent | WebhookDisabledEvent | SuppressionCreatedEvent | SuppressionDeletedEvent | ResubscribedEvent | QuotaEvent | InvoiceClosedEvent | AuditCheckpointEvent | ErasureCompletedEvent | TopicEvent | InboundRouteEvent;
+export type OutboxEvent = MessageAcceptedEvent | MessageScheduledEvent | MessageSendingEvent | MessageDeliveredEvent | MessageDeferredEvent | MessageBouncedEvent | MessageEndedEvent | MessageOpenedEvent | MessageClickedEvent | MessageComplainedEvent | MessageUnsubscribedEvent | DomainEvent | DomainTroubleEvent | OrganizationEvent | OrganizationTroubleEvent | ApiKeyEvent | TemplateEvent | WebhookEvent | WebhookDisabledEvent | SuppressionCreatedEvent | SuppressionDeletedEvent | ResubscribedEvent | QuotaEvent | InvoiceClosedEvent | AuditCheckpointEvent | ErasureCompletedEvent | TopicEvent | InboundReceivedEvent | InboundRouteEvent;
 
 export interface MessageAcceptedEvent {
   id: string;
@@ -1282,6 +1282,55 @@ export interface TopicEvent {
   sequence: number;
   data: {
     topic_id: string;
+  };
+}
+
+export interface InboundReceivedEvent {
+  id: string;
+  object: 'event';
+  type: 'inbound.received';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    /** Id of the received message. */
+    inbound_id: string;
+    domain_id: string;
+    envelope: {
+      /** Return path. Empty for a delivery report. */
+      from: string;
+      to: string;
+    } | null;
+    /** Senders in the header. Without `dmarc: pass` they can be forged. */
+    from: ({
+      address: string;
+      name: string | null;
+    })[];
+    subject: string | null;
+    attachments: ({
+      filename: string | null;
+      content_type: string;
+      size_bytes: number;
+    })[];
+    /** Size of the message as it was received. */
+    size_bytes: number;
+    /** Results of the checks of the sender. `dmarc: pass` means that the sender’s domain is genuine. */
+    verdicts: {
+      spf: 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'policy' | 'temperror' | 'permerror';
+      dkim: 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'policy' | 'temperror' | 'permerror';
+      dmarc: 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'policy' | 'temperror' | 'permerror';
+      arc: 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'policy' | 'temperror' | 'permerror';
+    };
+    /** true: DMARC failed, and the organization marks such mail. */
+    marked: boolean;
+    /** true: a program wrote it, such as an out-of-office reply. Do not reply to it. */
+    automatic: boolean;
+    /** What happens to it, by its route. */
+    action: 'webhook' | 'forward' | 'store';
+    /** null: no inbound route matched. */
+    route_id: string | null;
+    /** Id of your message that it answers. */
+    in_reply_to_message_id: string | null;
   };
 }
 
@@ -4028,7 +4077,7 @@ export interface ListWebhookDeliveriesQuery {
   /** Only deliveries with this status. `failing`: those that have failed, and those that wait for another attempt after a failed one. */
   status?: 'pending' | 'delivered' | 'failed' | 'failing' | undefined;
   /** Only deliveries of events of this type. */
-  event_type?: 'message.accepted' | 'message.scheduled' | 'message.rescheduled' | 'message.sending' | 'message.delivered' | 'message.deferred' | 'message.bounced' | 'message.failed' | 'message.suppressed' | 'message.cancelled' | 'message.expired' | 'message.opened' | 'message.clicked' | 'message.complained' | 'message.unsubscribed' | 'domain.registered' | 'domain.updated' | 'domain.verified' | 'domain.degraded' | 'domain.failed' | 'domain.dkim_keys_added' | 'domain.dkim_keys_activated' | 'domain.dkim_keys_destroyed' | 'domain.deleted' | 'domain.sending_warned' | 'domain.sending_slowed' | 'domain.sending_paused' | 'domain.sending_recovered' | 'domain.sending_released' | 'domain.warm_up_started' | 'domain.warm_up_ended' | 'organization.sending_warned' | 'organization.sending_slowed' | 'organization.sending_paused' | 'organization.sending_recovered' | 'organization.sending_released' | 'api_key.created' | 'api_key.updated' | 'api_key.rotated' | 'api_key.revoked' | 'api_key.expired' | 'api_key.deleted' | 'template.created' | 'template.published' | 'template.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.enabled' | 'webhook.disabled' | 'webhook.paused' | 'webhook.adopted' | 'webhook.ping' | 'webhook.deleted' | 'suppression.created' | 'suppression.deleted' | 'suppression.resubscribed' | 'topic.created' | 'topic.updated' | 'topic.deleted' | 'inbound_route.created' | 'inbound_route.updated' | 'inbound_route.deleted' | 'erasure.completed' | 'billing.quota_warning' | 'billing.quota_exceeded' | 'billing.invoice_closed' | 'audit.checkpoint' | undefined;
+  event_type?: 'message.accepted' | 'message.scheduled' | 'message.rescheduled' | 'message.sending' | 'message.delivered' | 'message.deferred' | 'message.bounced' | 'message.failed' | 'message.suppressed' | 'message.cancelled' | 'message.expired' | 'message.opened' | 'message.clicked' | 'message.complained' | 'message.unsubscribed' | 'domain.registered' | 'domain.updated' | 'domain.verified' | 'domain.degraded' | 'domain.failed' | 'domain.dkim_keys_added' | 'domain.dkim_keys_activated' | 'domain.dkim_keys_destroyed' | 'domain.deleted' | 'domain.sending_warned' | 'domain.sending_slowed' | 'domain.sending_paused' | 'domain.sending_recovered' | 'domain.sending_released' | 'domain.warm_up_started' | 'domain.warm_up_ended' | 'organization.sending_warned' | 'organization.sending_slowed' | 'organization.sending_paused' | 'organization.sending_recovered' | 'organization.sending_released' | 'api_key.created' | 'api_key.updated' | 'api_key.rotated' | 'api_key.revoked' | 'api_key.expired' | 'api_key.deleted' | 'template.created' | 'template.published' | 'template.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.enabled' | 'webhook.disabled' | 'webhook.paused' | 'webhook.adopted' | 'webhook.ping' | 'webhook.deleted' | 'suppression.created' | 'suppression.deleted' | 'suppression.resubscribed' | 'topic.created' | 'topic.updated' | 'topic.deleted' | 'inbound.received' | 'inbound_route.created' | 'inbound_route.updated' | 'inbound_route.deleted' | 'erasure.completed' | 'billing.quota_warning' | 'billing.quota_exceeded' | 'billing.invoice_closed' | 'audit.checkpoint' | undefined;
 }
 
 export interface ListWebhookReplaysQuery {

@@ -1,5 +1,6 @@
 import type { BounceCategory } from '../bounce/categories.ts';
 import type { ErasureCounts } from '../erasure/erasure.ts';
+import type { ReceiveInbound } from '../inbound/inbound.ts';
 import type { ApiKeyEvent, WebhookEvent } from '../kernel/events.ts';
 import type { SmtpFacts, UnsubscribeMethod } from '../message/events.ts';
 import type { Measure, ReputationEvent } from '../reputation/reputation.ts';
@@ -67,6 +68,7 @@ export const CUSTOMER_EVENT_TYPES = [
   'topic.created',
   'topic.updated',
   'topic.deleted',
+  'inbound.received',
   'inbound_route.created',
   'inbound_route.updated',
   'inbound_route.deleted',
@@ -128,6 +130,8 @@ export interface CustomerEventFacts {
   readonly erased?: ErasureCounts;
   /** Total of an invoice, in minor units. */
   readonly invoice?: { readonly currency: string; readonly total: number };
+  /** Present with `inbound.received`. */
+  readonly inbound?: Omit<ReceiveInbound, 'inboundId' | 'contentId' | 'rawId' | 'sha256' | 'toDigest' | 'fromDigests'>;
   /** Signed checkpoint of an audit tree, with its root in base64. */
   readonly checkpoint?: {
     readonly origin: string;

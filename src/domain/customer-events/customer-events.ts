@@ -129,11 +129,11 @@ export interface CustomerEvent extends CustomerEventKind {
   readonly organizationId: string;
   /** Null if it concerns both environments. */
   readonly environment: Environment | null;
-  /** Id of the message, key, domain, organization, webhook, topic, suppression, erasure or invoice. */
+  /** Id of the message, inbound message, key, domain, organization, webhook, topic, suppression, erasure or invoice. */
   readonly subjectId: string;
   /** Increases by one within its subject. `….sending_…` and `domain.warm_up_…` have sequences of their own. */
   readonly sequence: number;
-  /** Vault id of the content of the message or suppression, which holds addresses, tags and metadata. */
+  /** Vault id of the content of the message, inbound message or suppression, which holds addresses, tags and metadata. */
   readonly contentId: string | null;
 }
 
@@ -198,7 +198,6 @@ const kindsOf = (
     case 'PresenceProven':
     case 'DataRead':
     case 'ErasureRequested':
-    case 'InboundReceived':
       return null;
     case 'CheckpointSigned': {
       const { organizationId, origin, size, root, note } = event.data;
@@ -242,6 +241,10 @@ const kindsOf = (
     case 'TopicChanged':
     case 'TopicDeleted':
       return { subjectId: event.data.topicId, sequence, kinds: about(TYPE_OF_TOPIC[event.type]) };
+    case 'InboundReceived': {
+      const { inboundId, contentId: _c, rawId: _r, sha256: _s, toDigest: _t, fromDigests: _f, ...inbound } = event.data;
+      return { subjectId: inboundId, sequence, kinds: about('inbound.received', { inbound }) };
+    }
     case 'InboundRouteCreated':
     case 'InboundRouteChanged':
     case 'InboundRouteDeleted':

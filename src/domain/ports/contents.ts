@@ -153,7 +153,7 @@ export interface InboundBody {
 }
 
 /** The parts of an inbound message that lists, events and previews of a page do not need. */
-type InboundHead = Omit<InboundBody, 'headers' | 'text' | 'html' | 'sanitizedHtml' | 'reply'>;
+export type InboundHead = Omit<InboundBody, 'headers' | 'text' | 'html' | 'sanitizedHtml' | 'reply'>;
 
 /** An inbound message as it was received. */
 export interface InboundRaw {

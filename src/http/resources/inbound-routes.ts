@@ -87,13 +87,17 @@ const changesBody = z.strictObject({
   order: order.optional(),
 });
 
-/** @throws {DomainError} `not_found`, `other_organization`. */
-const requireOwnWebhook = async (
+/** @throws {DomainError} `not_found`, `other_organization`, `invalid_request` if it cannot be sent mail. */
+const requireReceivingWebhook = async (
   deps: HttpDependencies,
   caller: Caller,
   id: string | null | undefined,
 ): Promise<void> => {
-  if (id !== null && id !== undefined) await loadWebhook(deps, caller, id);
+  if (id === null || id === undefined) return;
+  const { webhook } = await loadWebhook(deps, caller, id);
+  if (webhook.format === undefined) return;
+  const problem = `webhook_id must be a webhook with the format outbox: the format ${webhook.format} has no received mail`;
+  throw new DomainError('invalid_request', problem, { details: { webhook_id: [problem] } });
 };
 
 export const createInboundRouteRoute = (route: RouteContext): void => {
@@ -131,7 +135,7 @@ export const createInboundRouteRoute = (route: RouteContext): void => {
     },
     async ({ caller, origin, body: { domain_id: domainId, webhook_id, ...asked }, reply }) => {
       await loadDomain(deps, caller, domainId);
-      await requireOwnWebhook(deps, caller, webhook_id);
+      await requireReceivingWebhook(deps, caller, webhook_id);
       if (await isFull(caller, domainId)) {
         throw new DomainError(
           'too_many_inbound_routes',
@@ -187,7 +191,7 @@ export const updateInboundRouteRoute = endpoint(
   async ({ caller, origin, id, body: asked, request, reply }, { deps }) => {
     const { known } = await loadInboundRoute(deps.context, caller.organizationId, id);
     const { webhook_id: webhookId } = asked;
-    await requireOwnWebhook(deps, caller, webhookId);
+    await requireReceivingWebhook(deps, caller, webhookId);
     const changes = { match: asked.match, action: asked.action, webhookId, order: asked.order };
     const command = { routeId: id, known, changes, ...ifMatch(request) };
     const { route, revision } = await changeInboundRoute(deps.context, origin, command);

@@ -6,6 +6,7 @@ import type {
   ApiKeyEvent,
   AuditEvent,
   BillingPeriodEvent,
+  InboundEvent,
   MessageEvent,
   SendingDomainEvent,
   SuppressionEvent,
@@ -32,7 +33,7 @@ type OfOrganization =
   | WebhookEvent
   | SuppressionEvent
   | Exclude<ReputationEvent, DomainReputationEvent>;
-type FollowedEvent = MessageEvent | OfDomain | OfOrganization;
+type FollowedEvent = MessageEvent | InboundEvent | OfDomain | OfOrganization;
 
 interface SentFrom {
   readonly messageId: string;
@@ -103,6 +104,9 @@ const note = ({ rows }: Changes, event: RecordedEvent, domainId: string | null):
 const ofMessage = (changes: Changes, event: RecordedEvent<MessageEvent>): void =>
   note(changes, event, known(changes.domains, event.data.messageId));
 
+const ofInbound = (changes: Changes, event: RecordedEvent<InboundEvent>): void =>
+  note(changes, event, event.data.domainId);
+
 const ofDomain = (changes: Changes, event: RecordedEvent<OfDomain>): void => note(changes, event, event.data.domainId);
 
 const ofOrganization = (changes: Changes, event: RecordedEvent<OfOrganization>): void => note(changes, event, null);
@@ -118,6 +122,7 @@ export const eventsProjection = defineProjection<FollowedEvent, Changes>({
     'webhook',
     'suppression',
     'topic',
+    'inbound',
     'inboundRoute',
     'erasure',
     'reputation',
@@ -190,6 +195,7 @@ export const eventsProjection = defineProjection<FollowedEvent, Changes>({
     TopicCreated: ofOrganization,
     TopicChanged: ofOrganization,
     TopicDeleted: ofOrganization,
+    InboundReceived: ofInbound,
     InboundRouteCreated: ofOrganization,
     InboundRouteChanged: ofOrganization,
     InboundRouteDeleted: ofOrganization,

@@ -26,22 +26,32 @@ export interface Endpoints {
 const isWebhookEvent = (event: RecordedEvent): event is RecordedEvent<WebhookEvent> =>
   categoryOf(event.stream) === webhook.category;
 
+/** The endpoint gets the event whatever it subscribes to: a ping, or mail whose route names it. */
+const isNamed = ({ type, subjectId, facts }: CustomerEvent, { webhookId }: ExistingWebhook): boolean =>
+  type === PING ? subjectId === webhookId : facts.inbound?.webhookId === webhookId;
+
 /** An event without an environment (a key, a domain) goes to the endpoints of both. */
 const isFor = (event: CustomerEvent, endpoint: ExistingWebhook): boolean =>
   (event.environment === null || event.environment === endpoint.environment) &&
-  (event.type === PING ? event.subjectId === endpoint.webhookId : subscribesTo(endpoint.events, event.type));
+  (isNamed(event, endpoint) || subscribesTo(endpoint.events, event.type));
 
 const isFiltering = ({ filters }: ExistingWebhook): boolean => filters.domains.length > 0 || filters.tags.length > 0;
 
 const isOfDomain = (event: CustomerEvent, names: readonly string[], domains: WebhookFilters['domains']): boolean =>
-  domains.some(({ id, name }) => id === event.subjectId || names.includes(name));
+  domains.some(({ id, name }) => [event.subjectId, event.facts.inbound?.domainId].includes(id) || names.includes(name));
+
+/** False for an endpoint that does not get a mail because of its route. */
+const isRouted = ({ facts: { inbound } }: CustomerEvent, { webhookId }: ExistingWebhook): boolean =>
+  inbound === undefined ||
+  (inbound.action === 'webhook' && (inbound.webhookId === null || inbound.webhookId === webhookId));
 
 /**
  * Whether the filters of an endpoint let an event through. Of a message they need what the vault keeps of it: once that is
  * erased they match nothing.
  */
-const passes = (event: CustomerEvent, { filters }: ExistingWebhook, contents: LoadedContents): boolean => {
-  if (event.type === PING) return true;
+const passes = (event: CustomerEvent, endpoint: ExistingWebhook, contents: LoadedContents): boolean => {
+  if (isNamed(event, endpoint)) return true;
+  const { filters } = endpoint;
   const stored = event.contentId === null ? undefined : contents.get(event.contentId);
   const head = stored?.kind === 'message' ? stored : null;
   const names = head === null ? [] : [domainOf(head.from.address)];
@@ -106,17 +116,18 @@ const wantedBy = (endpoints: Endpoints, event: RecordedEvent): readonly WantedEv
   );
 };
 
-/** Those that the filters of their endpoints let through. */
+/** Those that the filters of their endpoints and the routes of received mail let through. */
 export const passing = async (
   contents: Pick<Contents, 'heads'>,
   wanted: readonly WantedEvent[],
 ): Promise<readonly WantedEvent[]> => {
-  const filtered = wanted.filter(({ endpoint }) => isFiltering(endpoint));
+  const routed = wanted.filter(({ event, endpoint }) => isRouted(event, endpoint));
+  const filtered = routed.filter(({ endpoint }) => isFiltering(endpoint));
   const ids = filtered.flatMap(({ event: { contentId, type } }) =>
     contentId !== null && type.startsWith('message.') ? [contentId] : [],
   );
   const loaded: LoadedContents = ids.length === 0 ? new Map() : await contents.heads([...new Set(ids)]);
-  return wanted.filter(({ event, endpoint }) => !isFiltering(endpoint) || passes(event, endpoint, loaded));
+  return routed.filter(({ event, endpoint }) => !isFiltering(endpoint) || passes(event, endpoint, loaded));
 };
 
 /** Deliveries that a page of the log makes at once, and events whose deliveries are made later. */

@@ -96,6 +96,16 @@ describe('an inbound route', () => {
     expect([status, JSON.stringify(body.error.details)]).toEqual([400, expect.stringContaining(problem)]);
   });
 
+  test('names no webhook with the format of another service', async () => {
+    const hook = { url: LISTENER, events: ['message.delivered'], format: 'sendgrid' };
+    const { body } = await ask('POST', '/v1/webhooks', hook);
+    const refused = await create({ action: 'webhook', webhook_id: body.id });
+    expect([refused.status, refused.body.error.details.webhook_id[0]]).toEqual([
+      400,
+      expect.stringContaining('must be a webhook with the format outbox'),
+    ]);
+  });
+
   test('concerns only what belongs to the caller', async () => {
     const { body } = await create();
     const foreignHook = await makeWebhook(otherKey);

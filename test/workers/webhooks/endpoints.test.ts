@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { ReceiveInbound } from '../../../src/domain/inbound/inbound.ts';
 import type { RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
 import type { WebhookEvent } from '../../../src/domain/kernel/events.ts';
 import type { WebhookFilters } from '../../../src/domain/webhook/events.ts';
@@ -52,6 +53,54 @@ const open = (...events: readonly WebhookEvent[]) => {
       (await owedBy(createInMemoryContents(), endpoints, more)).owed.map(({ webhookId }) => webhookId),
   };
 };
+
+const received = (
+  more: Partial<ReceiveInbound> = {},
+  environment: Environment = 'live',
+  organizationId = 'org_mine',
+): RecordedEvent =>
+  recordedAs(
+    {
+      type: 'InboundReceived',
+      data: {
+        ...{ inboundId: 'inb_1', domainId: 'dom_1', contentId: 'content-1', rawId: 'content-2', bytes: 10 },
+        ...{ sha256: 'ab', toDigest: 'd', fromDigests: [], routeId: null, action: 'webhook', webhookId: null },
+        verdicts: { spf: 'pass', dkim: 'pass', dmarc: 'pass', arc: 'none' },
+        inReplyToMessageId: null,
+        ...more,
+      },
+    },
+    { id: '0198f5a4-0000-7000-8000-000000000009', stream: 'inbound-inb_1' },
+    { ...contextAt(NOW, organizationId), environment },
+  ) as RecordedEvent;
+
+describe('an endpoint and received mail', () => {
+  const ofDomain = (id: string): WebhookFilters => ({ domains: [{ id, name: `${id}.test` }], tags: [] });
+  const some = () =>
+    open(
+      registered('subscribed', ['inbound.received']),
+      registered('named', ['domain.*'], { filters: { domains: [], tags: ['kind:receipt'] } }),
+      registered('mine', ['inbound.*'], { filters: ofDomain('dom_1') }),
+      registered('elsewhere', ['inbound.*'], { filters: ofDomain('dom_2') }),
+      registered('test', ['inbound.*'], { environment: 'test' }),
+    );
+
+  test('without a named endpoint goes to all that subscribe to it', async () => {
+    expect(await some().owed(received())).toEqual(['subscribed', 'mine']);
+    expect(await some().owed(received({}, 'test'))).toEqual(['test']);
+    expect(await some().owed(received({}, 'live', 'org_other'))).toEqual([]);
+  });
+
+  test('goes only to the endpoint that its route names, whatever that subscribes to', async () => {
+    expect(await some().owed(received({ webhookId: 'named' }))).toEqual(['named']);
+    expect(await some().owed(received({ webhookId: 'named' }, 'test'))).toEqual([]);
+    expect(await some().owed(received({ webhookId: 'deleted' }))).toEqual([]);
+  });
+
+  test.each(['store', 'forward'] as const)('is posted nowhere with the action %s', async (action) => {
+    expect(await some().owed(received({ action }))).toEqual([]);
+  });
+});
 
 describe('an endpoint', () => {
   test('is owed events while it is enabled or paused, and gets posts while it is enabled', async () => {

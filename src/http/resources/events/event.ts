@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BOUNCE_CATEGORIES } from '../../../domain/bounce/categories.ts';
 import type { CustomerEventType } from '../../../domain/customer-events/customer-event-types.ts';
+import { INBOUND_ACTIONS, VERDICTS } from '../../../domain/inbound/events.ts';
 import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { UNSUBSCRIBE_METHODS } from '../../../domain/message/events.ts';
 import { REPLY_STAGES, TLS_POLICIES } from '../../../domain/ports/mail.ts';
@@ -84,6 +85,32 @@ export const erasureCountsSchema = z.strictObject({
   captured_mail: z.int().describe('Captured mail in the inbox.'),
   contacts: z.int().describe('Contact addresses of the organization and of auditors.'),
 });
+
+/** What a list and an event show of an inbound message. null, or empty: its content was removed. */
+export const inboundHeadFields = {
+  envelope: z
+    .strictObject({ from: z.string().describe('Return path. Empty for a delivery report.'), to: z.string() })
+    .nullable(),
+  from: z
+    .array(z.strictObject({ address: z.string(), name: z.string().nullable() }))
+    .describe('Senders in the header. Without `dmarc: pass` they can be forged.'),
+  subject: z.string().nullable(),
+  attachments: z.array(
+    z.strictObject({ filename: z.string().nullable(), content_type: z.string(), size_bytes: z.int() }),
+  ),
+};
+
+export const inboundFactFields = {
+  size_bytes: z.int().describe('Size of the message as it was received.'),
+  verdicts: z
+    .strictObject({ spf: z.enum(VERDICTS), dkim: z.enum(VERDICTS), dmarc: z.enum(VERDICTS), arc: z.enum(VERDICTS) })
+    .describe('Results of the checks of the sender. `dmarc: pass` means that the sender’s domain is genuine.'),
+  marked: z.boolean().describe('true: DMARC failed, and the organization marks such mail.'),
+  automatic: z.boolean().describe('true: a program wrote it, such as an out-of-office reply. Do not reply to it.'),
+  action: z.enum(INBOUND_ACTIONS).describe('What happens to it, by its route.'),
+  route_id: z.string().nullable().describe('null: no inbound route matched.'),
+  in_reply_to_message_id: z.string().nullable().describe('Id of your message that it answers.'),
+};
 
 const SCHEMAS = {
   MessageAcceptedEvent: eventOf('MessageAcceptedEvent', ['message.accepted'], message),
@@ -238,6 +265,12 @@ const SCHEMAS = {
     erased: erasureCountsSchema,
   }),
   TopicEvent: eventOf('TopicEvent', ['topic.created', 'topic.updated', 'topic.deleted'], { topic_id: z.string() }),
+  InboundReceivedEvent: eventOf('InboundReceivedEvent', ['inbound.received'], {
+    inbound_id: z.string().describe('Id of the received message.'),
+    domain_id: z.string(),
+    ...inboundHeadFields,
+    ...inboundFactFields,
+  }),
   InboundRouteEvent: eventOf(
     'InboundRouteEvent',
     ['inbound_route.created', 'inbound_route.updated', 'inbound_route.deleted'],

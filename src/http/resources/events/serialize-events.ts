@@ -3,7 +3,7 @@ import type { CustomerEventFacts, CustomerEventType } from '../../../domain/cust
 import type { CustomerEvent } from '../../../domain/customer-events/customer-events.ts';
 import { ERASURE_COUNTS_NONE, type ErasureCounts } from '../../../domain/erasure/erasure.ts';
 import type { RecipientKind, SmtpFacts } from '../../../domain/message/events.ts';
-import type { Contents, LoadedContents, MessageHead } from '../../../domain/ports/contents.ts';
+import type { Contents, InboundHead, LoadedContents, MessageHead } from '../../../domain/ports/contents.ts';
 import type { Mailbox } from '../../../lib/mime/mime.ts';
 import type { FeedEvent, smtpSchema } from './event.ts';
 
@@ -74,6 +74,41 @@ const suppressionData = (
   return { suppression: { id: subjectId, address: found?.kind === 'suppression' ? found.address : null } };
 };
 
+/** The common form of what the vault keeps of an inbound message. @param body null: it was removed. */
+export const serializeInboundHead = (body: InboundHead | null) => ({
+  envelope: body === null ? null : { ...body.envelope },
+  from: (body?.from ?? []).map(({ address, name }) => ({ address, name: name ?? null })),
+  subject: body?.subject ?? null,
+  attachments: (body?.attachments ?? []).map(({ filename, contentType, bytes }) => ({
+    filename,
+    content_type: contentType,
+    size_bytes: bytes,
+  })),
+});
+
+/** The common form of an inbound message's facts. */
+export const serializeInboundFacts = (facts: NonNullable<CustomerEventFacts['inbound']>) => ({
+  size_bytes: facts.bytes,
+  verdicts: { ...facts.verdicts },
+  marked: facts.isMarked === true,
+  automatic: facts.isAutomatic === true,
+  action: facts.action,
+  route_id: facts.routeId,
+  in_reply_to_message_id: facts.inReplyToMessageId,
+});
+
+const inboundData = (
+  { subjectId, contentId, facts: { inbound } }: CustomerEvent,
+  contents: LoadedContents,
+): SerializedEventData => {
+  const found = contentId === null ? undefined : contents.get(contentId);
+  return {
+    inbound_id: subjectId,
+    ...serializeInboundHead(found?.kind === 'inbound' ? found : null),
+    ...(inbound === undefined ? {} : { domain_id: inbound.domainId, ...serializeInboundFacts(inbound) }),
+  };
+};
+
 type DefinedFields<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
 
 /** Drops undefined fields. */
@@ -122,6 +157,7 @@ const SUBJECT_DATA: Readonly<Record<Family, (event: CustomerEvent, contents: Loa
     domain: ({ subjectId }) => ({ domain_id: subjectId }),
     organization: ({ subjectId }) => ({ organization_id: subjectId }),
     template: ({ subjectId }) => ({ template_id: subjectId }),
+    inbound: inboundData,
     inbound_route: ({ subjectId }) => ({ inbound_route_id: subjectId }),
     topic: ({ subjectId }) => ({ topic_id: subjectId }),
     api_key: ({ subjectId }) => ({ api_key_id: subjectId }),
