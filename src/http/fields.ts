@@ -111,6 +111,9 @@ export const TEMPLATE_PATTERN = `${idPattern('tpl')}|^[a-z0-9-]{1,64}$`;
 
 const twentySix = (prefix: IdPrefix): string => `${prefix}_ followed by 26 characters`;
 
+/** Filters by it find what was rendered from no template. An alias has no parentheses. */
+export const NO_TEMPLATE = '(none)';
+
 /** Forms of ids that lists are filtered by, each with what to use instead of a value of another form. */
 const FILTER_IDS = {
   message: [idPattern('msg'), `a message id, ${twentySix('msg')}: GET /v1/messages lists them`],
@@ -126,8 +129,8 @@ const FILTER_IDS = {
   ],
   member: [idPattern('mbr'), `a member id, ${twentySix('mbr')}: GET /v1/members lists them`],
   template: [
-    TEMPLATE_PATTERN,
-    `a template id, ${twentySix('tpl')}, or an alias of the characters a-z, 0-9 and -: GET /v1/templates lists them`,
+    `${TEMPLATE_PATTERN}|^\\(none\\)$`,
+    `a template id, ${twentySix('tpl')}, an alias of the characters a-z, 0-9 and - (GET /v1/templates lists them), or ${NO_TEMPLATE}`,
   ],
   request: [REQUEST_ID_PATTERN, 'the X-Request-Id of a response, req_ followed by 32 characters'],
 } as const;

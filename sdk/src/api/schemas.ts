@@ -105,7 +105,7 @@ export interface CancelMessagesRequest {
     key_id?: string | undefined;
     /** Only messages sent by this request: the `X-Request-Id` of its response. */
     request_id?: string | undefined;
-    /** Only messages rendered from this template, by id or alias. */
+    /** Only messages rendered from this template, by id or alias. `(none)`: from no template. */
     template_id?: string | undefined;
     /** Only messages from this sending domain, by id. */
     domain_id?: string | undefined;
@@ -3920,7 +3920,7 @@ export interface ListMessagesQuery {
   secret?: number | undefined;
   /** Only messages sent by this request: the `X-Request-Id` of its response. */
   request_id?: string | undefined;
-  /** Only messages rendered from this template, by id or alias. */
+  /** Only messages rendered from this template, by id or alias. `(none)`: from no template. */
   template_id?: string | undefined;
   /** Only messages rendered from this version of `template_id`. */
   template_version?: number | undefined;
@@ -4211,7 +4211,7 @@ export interface GetStatsQuery {
   bounce_class?: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | undefined;
   /** Only messages with this tag, `campaign:spring`. Cannot be combined with `recipient_domain` or `mailbox_provider`. */
   tag?: string | undefined;
-  /** Only messages rendered from this template, by id or alias. */
+  /** Only messages rendered from this template, by id or alias. `(none)`: from no template. */
   template?: string | undefined;
   /** Only this version of `template`. */
   template_version?: number | undefined;

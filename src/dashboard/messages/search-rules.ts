@@ -83,7 +83,7 @@ export const ABOUT: Readonly<Record<string, string>> = {
   outcome: 'what happened to a recipient',
   tag: 'name:value, or one of the two',
   key: 'API key',
-  template: 'template',
+  template: 'template, or (none)',
   domain: 'sending domain',
   recipient_domain: 'domain of the recipient',
   provider: 'mailbox provider',
@@ -133,8 +133,8 @@ const pair = shaped(/^[^:]+:/, 'is not <name>:<value>. Use metadata:customer:42.
 /** An id that the API resolves. Without permission to list names, only ids can be used. */
 const KEY_ID = /^key_[a-z2-7]{26}$|^mbr_[a-z2-7]{26}$/;
 const DOMAIN_ID = /^dom_[a-z2-7]{26}$/;
-/** An id or an alias. */
-const TEMPLATE_ID = /^tpl_[a-z2-7]{26}$|^[a-z0-9-]{1,64}$/;
+/** An id, an alias, or `NO_TEMPLATE`. */
+const TEMPLATE_ID = /^tpl_[a-z2-7]{26}$|^[a-z0-9-]{1,64}$|^\(none\)$/;
 
 /** Guesses the filter for text without a filter name. */
 const GUESSES: readonly (readonly [RegExp, string])[] = [

@@ -16,6 +16,7 @@ import { useResource } from '../data/queries.ts';
 import { useStore, zone } from '../data/store.ts';
 import { useTimes } from '../data/time.ts';
 import { type Offer, type Problem, quoted, type tokenAt, tokensIn } from '../data/tokens.ts';
+import { NO_TEMPLATE } from '../statistics/data.ts';
 import { BOUNCE_REASONS, OUTCOMES } from './outcome-words.ts';
 import { ABOUT, CODES, MARKS, type Names, PROVIDERS, parseMessageSearch, STATUSES, STREAMS } from './search-rules.ts';
 import { hoursAgo, type MessageSearch, messageIn, PERIODS } from './selection.ts';
@@ -106,7 +107,7 @@ const valuesOf = (names: Names, messages: SearchProps['messages'], tags: readonl
     outcome: Object.keys(OUTCOMES),
     key: [...names.keys.keys()],
     domain: [...names.domains.keys()],
-    template: [...names.templates.keys()],
+    template: [...names.templates.keys(), NO_TEMPLATE],
     tag: [...tags, ...messages.flatMap((message) => message.tags.map(({ name, value }) => `${name}:${value}`))],
     to: addresses,
     from: messages.flatMap(({ from }) => /<(?<address>[^<>]+)>$/.exec(from ?? '')?.groups?.address ?? from ?? []),

@@ -32,6 +32,9 @@ export const DIMENSIONS = {
 } as const;
 export type Dimension = keyof typeof DIMENSIONS;
 
+/** Filter for messages that were rendered from no template. */
+export const NO_TEMPLATE = '(none)';
+
 const isOneOf = <T extends string>(values: Readonly<Record<T, unknown>>, text: string | null): text is T =>
   text !== null && Object.hasOwn(values, text);
 
@@ -134,7 +137,7 @@ interface CountedMessages {
   readonly since: string;
   readonly until: string;
   readonly outcome: Outcome;
-  readonly group?: Readonly<Partial<Record<Dimension, string>>>;
+  readonly group?: Readonly<Partial<Record<Dimension, string | null>>>;
 }
 
 /** The service counts whole quarters of an hour. */

@@ -5,7 +5,15 @@ import { useResource } from '../data/queries.ts';
 import { definitionOf, shareOf } from '../data/rates.ts';
 import { count } from '../data/time.ts';
 import type { Outcome } from '../messages/outcome-words.ts';
-import { DIMENSIONS, type Dimension, messagesBehind, type StatisticsSearch, type Stats, statsQuery } from './data.ts';
+import {
+  DIMENSIONS,
+  type Dimension,
+  messagesBehind,
+  NO_TEMPLATE,
+  type StatisticsSearch,
+  type Stats,
+  statsQuery,
+} from './data.ts';
 import { Linked, timeOrDash } from './plots.tsx';
 
 /** Statistics by group. */
@@ -17,16 +25,32 @@ const valuesOf = ({ group }: Group, groupBy: readonly Dimension[]): readonly str
 
 const OTHERS = '(other)';
 const isExpired = (value: string): boolean => value.startsWith('(expired ');
-/** True if the messages of a group can be listed by its value. */
-const isListed = (value: string): boolean => value !== '' && value !== OTHERS && !isExpired(value);
+
+type Narrowed = Readonly<Partial<Record<Dimension, string | null>>>;
+
+/** The filter that selects a group. null: the group is what no filter leaves out. undefined: there is no filter. */
+const filterFor = (dimension: Dimension, value: string): string | null | undefined => {
+  if (value === OTHERS || isExpired(value)) return undefined;
+  if (value !== '') return value;
+  if (dimension === 'template') return NO_TEMPLATE;
+  return dimension === 'bounce_class' ? null : undefined;
+};
+
+/** Filters that select a group; null: there are none. */
+const narrowedTo = (groupBy: readonly Dimension[], values: readonly string[]): Narrowed | null => {
+  const filters = groupBy.map((name, index) => [name, filterFor(name, values[index] ?? '')] as const);
+  return filters.some(([, value]) => value === undefined) ? null : Object.fromEntries(filters);
+};
+
+/** Bounces alone have a class: other outcomes are counted in the group without one. */
+const isCounted = ({ bounce_class: bounceClass }: Narrowed, outcome: Outcome): boolean =>
+  bounceClass === undefined || (bounceClass === null) === (outcome !== 'bounced');
 
 /** Says why groups have no list of messages, one sentence for each reason. */
 const unlistedIn = (groups: readonly Group[], groupBy: readonly Dimension[]): readonly string[] => {
   const values = groups.map((group) => valuesOf(group, groupBy));
-  const without = groupBy.filter((_, index) => values.some((one) => one[index] === ''));
   const all = values.flat();
   return [
-    ...without.map((name) => `Messages without a ${DIMENSIONS[name].toLowerCase()} are counted, but cannot be listed.`),
     ...(all.includes(OTHERS) ? [`${OTHERS}: all groups after the 25 largest. Add a filter to see them.`] : []),
     ...(all.some(isExpired) ? ['(expired): the tag is no longer stored, so its messages cannot be listed.'] : []),
   ];
@@ -61,17 +85,16 @@ const GroupTable = ({ search, stats, groups, nameOf }: GroupTableProps): JSX.Ele
       <tbody>
         {groups.map((group) => {
           const values = valuesOf(group, groupBy);
-          const isOne = values.every(isListed);
+          const narrowed = narrowedTo(groupBy, values);
           const named = values.map((value, index) => nameOf(groupBy[index] ?? 'domain', value)).join(' · ');
-          const narrowed: Readonly<Partial<Record<Dimension, string>>> = Object.fromEntries(
-            groupBy.map((name, index) => [name, values[index]]),
-          );
           const behind = (outcome: Outcome) =>
-            isOne ? messagesBehind(search, { since: stats.from, until: stats.to, outcome, group: narrowed }) : null;
+            narrowed !== null && isCounted(narrowed, outcome)
+              ? messagesBehind(search, { since: stats.from, until: stats.to, outcome, group: narrowed })
+              : null;
           return (
             <tr key={values.join('\n')}>
               <td class="b">
-                {isOne ? (
+                {narrowed !== null && Object.values(narrowed).some((value) => value !== null) ? (
                   <a class="lnk" href={withParameters(narrowed)} title="Show only these">
                     <bdi>{named}</bdi>
                   </a>

@@ -11,7 +11,15 @@ import { partsOf, shareOf } from '../data/rates.ts';
 import { count, percent } from '../data/time.ts';
 import type { Outcome } from '../messages/outcome-words.ts';
 import { StatisticsBar } from './bar.tsx';
-import { type Dimension, messagesBehind, type StatisticsSearch, type Stats, searchOf, statsQuery } from './data.ts';
+import {
+  type Dimension,
+  messagesBehind,
+  NO_TEMPLATE,
+  type StatisticsSearch,
+  type Stats,
+  searchOf,
+  statsQuery,
+} from './data.ts';
 import { Groups, type GroupsProps } from './groups.tsx';
 import { ComparedTable, Latency, Outcomes, type Totals, timeOrDash } from './plots.tsx';
 
@@ -78,7 +86,7 @@ const useNames = (): GroupsProps['nameOf'] => {
   const domains = useDomainNames();
   const names: Readonly<Partial<Record<Dimension, ReadonlyMap<string, string>>>> = { api_key: keys, domain: domains };
   return (dimension, value) => {
-    if (value === '') return 'none';
+    if (value === '' || value === NO_TEMPLATE) return 'none';
     const name = names[dimension]?.get(value);
     return name ?? (ID.test(value) ? shortId(value) : value);
   };

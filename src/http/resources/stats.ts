@@ -33,6 +33,7 @@ import { endpoint } from '../endpoint.ts';
 import {
   idParameter,
   integerParameter,
+  NO_TEMPLATE,
   recipientDomain,
   tagParameter,
   timeParameter,
@@ -267,7 +268,9 @@ const query = z.strictObject({
     .describe(
       'Only messages with this tag, `campaign:spring`. Cannot be combined with `recipient_domain` or `mailbox_provider`.',
     ),
-  template: idParameter('template').describe('Only messages rendered from this template, by id or alias.'),
+  template: idParameter('template').describe(
+    `Only messages rendered from this template, by id or alias. \`${NO_TEMPLATE}\`: from no template.`,
+  ),
   template_version: integerParameter(1, VERSION_MAX).optional().describe('Only this version of `template`.'),
 });
 type StatsQuery = z.output<typeof query>;
@@ -296,6 +299,7 @@ const rangeOf = ({ from, to, granularity }: StatsQuery, now: Date): { readonly f
 
 /** @throws {DomainError} a version without the template it is of. */
 const templateOf = ({ template, template_version, group_by = [] }: StatsQuery, organizationId: string) => {
+  if (template === NO_TEMPLATE) return '';
   if (template !== undefined) return templateIdOf(organizationId, template);
   if (template_version !== undefined) throw refuse('template_version', 'template_version requires template');
   if (group_by.includes('template_version') && !group_by.includes('template'))

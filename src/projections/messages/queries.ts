@@ -192,6 +192,8 @@ export interface ListMessages extends AskOutcome {
   readonly searchWords: readonly string[];
   /** Template that it was rendered from (`templateLabel`). */
   readonly template: string | null;
+  /** True: only those that were rendered from none. */
+  readonly withoutTemplate: boolean;
   /** Codes of replies that refused a recipient: `550`, `5.1.1`. All must match. */
   readonly smtpCodes: readonly string[];
   readonly stream: string | null;
@@ -222,7 +224,8 @@ const ITS_OWN = `
     and ($3::text is null or m.domain_id = $3) and ($4::text is null or m.status = $4)
     and ($10::text is null or m.key_id = $10) and ($11::text is null or m.subject_digest = $11)
     and ($12::text is null or m.request_id = $12) and ($13::text is null or m.message_id = $13)
-    and ($14::integer is null or m.secret = $14) and ($15::text is null or m.stream = $15)`;
+    and ($14::integer is null or m.secret = $14) and ($15::text is null or m.stream = $15)
+    and (not $16::boolean or m.template is null)`;
 
 /** True if the stored contents have all of these words. The offset makes it one probe for each row of the list. */
 const havingWords = (parameter: string): string => `
@@ -257,18 +260,18 @@ const listByLabel =
     `
   select ${columnsAt('l')} from read_models.message_labels l
   join read_models.messages m using (message_id)
-  where l.label = $16::bigint and m.organization_id = $1 and m.environment = $2
+  where l.label = $17::bigint and m.organization_id = $1 and m.environment = $2
     and ($5::timestamptz is null or ${accepted}.created_at >= $5)
     and ($6::timestamptz is null or ${accepted}.created_at < $6)
     and ($7::timestamptz is null or (l.created_at, l.message_id) < ($7, $8::text))${ITS_OWN}
-    ${havingLabels(accepted, '$17')}${further}
+    ${havingLabels(accepted, '$18')}${further}
   order by l.created_at desc, l.message_id desc
   limit $9`;
 
 /** Few: these alone are looked at. Many: a page of the list has them soon. */
 const listWithFew = (further: string): string =>
   list(`
-    and m.message_id = any ($16::text[])${havingLabels('m', '$17')}${further}`);
+    and m.message_id = any ($17::text[])${havingLabels('m', '$18')}${further}`);
 
 /** Higher: useless reads of ids. Lower: a page scans more of the list. */
 const FEW_MAX = 10_000;
@@ -345,12 +348,12 @@ const labelsOf = (by: ListMessages): readonly string[] => {
 };
 
 /** Parameters that all statements have. */
-const COMMON = 15;
+const COMMON = 16;
 
 interface Statement {
   /** @param further conditions on the message. */
   text(further: string): string;
-  /** Parameters behind the common fifteen. */
+  /** Parameters behind the common ones. */
   readonly further: readonly unknown[];
 }
 
@@ -372,7 +375,7 @@ const statementFor = async (db: Database, by: ListMessages): Promise<Statement> 
 export const listMessages = async (db: Database, by: ListMessages): Promise<ListPage<ListedMessage>> => {
   const { organizationId, environment, domainId, status, since, until, after, limit } = by;
   const cursor = [after?.createdAt ?? null, after?.id ?? null];
-  const own = [by.keyId, by.subjectDigest, by.requestId, by.messageId, by.secret, by.stream];
+  const own = [by.keyId, by.subjectDigest, by.requestId, by.messageId, by.secret, by.stream, by.withoutTemplate];
   const values = [organizationId, environment, domainId, status, since, until, ...cursor, rowsToAsk(limit), ...own];
   const { text, further } = await statementFor(db, by);
   const outcome = havingOutcome(by, COMMON + further.length);

@@ -27,6 +27,7 @@ describe('the text of a search', () => {
     expect(problems('request:x')).toEqual(['“x” is not a request id. Use the X-Request-Id of a response.']);
     expect(problems('message_id:x')).toEqual(['“x” is not a Message-ID. Use message_id:<msg_…@example.com>.']);
     expect(problems('template:order_sent')).toEqual(['There is no template with the name “order_sent”. Use its id.']);
+    expect(parse('template:(none)').changes).toEqual({ template_id: '(none)' });
     expect(parse(`request:req_${'0'.repeat(32)} template:order-sent`).problems).toEqual([]);
   });
 

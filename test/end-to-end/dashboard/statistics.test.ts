@@ -48,12 +48,29 @@ describe.skipIf(chromiumIsMissing)('the statistics screen', () => {
     await close();
   });
 
-  test('says why messages without a value cannot be listed', async () => {
+  test('lists messages without a template or a bounce class, and says why others cannot be listed', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
-    await page.goto('/dashboard/statistics?group_by=template');
     const groups = page.getByRole('region', { name: 'Groups' });
-    await groups.getByText('Messages without a template are counted, but cannot be listed.').waitFor();
-    expect(await groups.getByRole('row').filter({ hasText: 'none' }).getByRole('link').count()).toBe(0);
+    for (const dimension of ['template', 'bounce_class', 'template,bounce_class']) {
+      await page.goto(`/dashboard/statistics?group_by=${dimension}`);
+      const none = groups.getByRole('row').filter({ hasText: 'none' });
+      const href = `${await none.getByRole('link', { name: '3', exact: true }).getAttribute('href')}`;
+      const { searchParams } = new URL(href, page.url());
+      expect(searchParams.get('template_id')).toBe(dimension === 'bounce_class' ? null : '(none)');
+      const { body } = await dashboard.api.get(`/v1/messages?${searchParams}`);
+      expect([dimension, body.data.length]).toEqual([dimension, 3]);
+      const bounced = none.getByRole('cell').nth(3);
+      expect([dimension, await bounced.getByRole('link').count()]).toEqual([
+        dimension,
+        dimension === 'template' ? 1 : 0,
+      ]);
+    }
+    await page.goto('/dashboard/statistics?group_by=template');
+    await groups.getByRole('link', { name: 'none' }).click();
+    await page.getByRole('button', { name: 'Remove Template' }).waitFor();
+    await page.getByRole('link', { name: '3', exact: true }).first().click();
+    await page.waitForURL(/template_id=%28none%29|template_id=\(none\)/);
+    await page.locator('.lr').nth(2).waitFor();
     await page.goto('/dashboard/statistics?group_by=recipient_domain');
     await groups.getByRole('link', { name: 'example.net' }).waitFor();
     expect(await groups.getByText('cannot be listed').count()).toBe(0);

@@ -22,6 +22,7 @@ export const ALL: ListMessages = {
   subjectDigest: null,
   searchWords: [],
   template: null,
+  withoutTemplate: false,
   recipientDomain: null,
   mailboxProvider: null,
   bounceClass: null,

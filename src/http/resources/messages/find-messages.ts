@@ -31,6 +31,7 @@ import {
   integerParameter,
   listOf,
   listSchema,
+  NO_TEMPLATE,
   pageParameters,
   recipientDomain,
   tagParameter,
@@ -160,7 +161,9 @@ and with any amount of white space.`,
   request_id: idParameter('request').describe(
     'Only messages sent by this request: the `X-Request-Id` of its response.',
   ),
-  template_id: idParameter('template').describe('Only messages rendered from this template, by id or alias.'),
+  template_id: idParameter('template').describe(
+    `Only messages rendered from this template, by id or alias. \`${NO_TEMPLATE}\`: from no template.`,
+  ),
   template_version: integerParameter(1, VERSION_MAX)
     .optional()
     .describe('Only messages rendered from this version of `template_id`.'),
@@ -242,10 +245,10 @@ const digestsOf = (secret: Uint8Array, filters: Filters) => ({
 });
 
 const templateOf = (organizationId: string, { template_id, template_version }: Filters): string | null => {
-  if (template_id !== undefined)
+  if (template_id !== undefined && template_id !== NO_TEMPLATE)
     return templateLabel(templateIdOf(organizationId, template_id), template_version ?? null);
   if (template_version === undefined) return null;
-  const problem = 'template_version requires template_id';
+  const problem = 'template_version requires the template_id of a template';
   throw new DomainError('invalid_request', problem, { details: { template_version: [problem] } });
 };
 
@@ -304,6 +307,7 @@ export const findMessages = async (
     ...digestsOf(await organizationSecret(context.secrets, organizationId), asked),
     ...filtersOf(asked),
     template,
+    withoutTemplate: asked.template_id === NO_TEMPLATE,
     secret: keySecret,
     domainId: own ?? asked.domain_id ?? null,
     recipientDomain: asked.recipient_domain ?? null,

@@ -184,6 +184,16 @@ describe('messages and statistics', () => {
       (await ask('GET', `/messages?${query}`)).body.data.map((each: { id: string }) => each.id);
     expect(await found(`template_id=${alias}`)).toEqual([second, first]);
     expect(await found(`template_id=${id}&template_version=1`)).toEqual([first]);
+    const { from, to } = bodyOf(alias);
+    const plain = (await send({ from, to, subject: 'Plain', text: 'Plain', tags: [{ name: 'is', value: 'plain' }] }))
+      .body.id;
+    const none = 'template_id=(none)';
+    for (const also of ['', '&subject=plain', '&tag=is:plain', '&to=ann@example.net&outcome=accepted'])
+      expect([also, await found(none + also)]).toEqual([also, [plain]]);
+    expect(await found(`${none}&stream=bulk`)).toEqual([]);
+    expect((await ask('GET', `/messages?${none}&template_version=1`)).status).toBe(400);
+    const counted = (await ask('GET', '/stats?template=(none)')).body.totals.accepted;
+    expect(counted).toBe((await found(`${none}&outcome=accepted`)).length);
     expect((await ask('GET', '/messages?template_version=1')).status).toBe(400);
     expect((await ask('GET', `/stats?template=${alias}`)).body.totals.accepted).toBe(2);
     const { data } = (await ask('GET', '/stats?group_by=template')).body;
