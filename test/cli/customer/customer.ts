@@ -4,10 +4,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest';
+import { format } from 'node:util';
+import { afterAll, beforeAll, beforeEach, onTestFinished, vi } from 'vitest';
 import type { Result, ServiceCommand, Values } from '../../../src/cli/command.ts';
 import { createService, type Service } from '../../../src/cli/customer/service.ts';
+import { type Program, runProgram } from '../../../src/cli/run.ts';
 import type { Terminal } from '../../../src/cli/terminal.ts';
 import { bounce } from '../../http/support/bounced.ts';
 import { type DatabaseService, startDatabaseService } from '../../http/support/database-service.ts';
@@ -33,16 +36,14 @@ export interface RunOptions {
   onOutput?(printed: string, child: Killable): void;
 }
 
-/** Runs the command as a user does: `outbox …`, without a terminal. */
-export const outbox = (
+/** Runs the command as a user does, in a process of its own. */
+const start = (
   words: readonly string[],
-  { env = {}, input = '', onStart, onOutput }: RunOptions = {},
+  env: Readonly<Record<string, string | undefined>>,
+  { input = '', onStart, onOutput }: RunOptions,
 ): Promise<Ran> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['src/cli/main.ts', ...words], {
-      cwd: ROOT,
-      env: { PATH: process.env.PATH, HOME: '/nonexistent', LANG: 'C.UTF-8', ...env },
-    });
+    const child = spawn(process.execPath, ['src/cli/main.ts', ...words], { cwd: ROOT, env });
     onStart?.(child);
     let [stdout, stderr] = ['', ''];
     child.stdout.on('data', (chunk: Buffer) => {
@@ -58,6 +59,57 @@ export const outbox = (
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
   });
+
+/** The program of `src/cli/main.ts`. */
+const PROGRAM: Program = {
+  commands: async () => (await import('../../../src/cli/commands.ts')).COMMANDS,
+  runForOperator: async (...given) => (await import('../../../src/cli/run-for-operator.ts')).runForOperator(...given),
+};
+
+/** Runs the command in this process, with arguments, environment, input and output of its own: loading it again takes half a second. */
+const runHere = async (
+  words: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  input: string,
+): Promise<Ran> => {
+  const before = { argv: process.argv, env: process.env, stdin: Object.getOwnPropertyDescriptor(process, 'stdin') };
+  const ran = { stdout: '', stderr: '' };
+  const spies = (['stdout', 'stderr'] as const).flatMap((name) => [
+    vi.spyOn(process[name], 'write').mockImplementation((text) => {
+      ran[name] += String(text);
+      return true;
+    }),
+    vi.spyOn(console, name === 'stdout' ? 'log' : 'error').mockImplementation((...values) => {
+      ran[name] += `${format(...values)}\n`;
+    }),
+    vi.spyOn(process[name], 'on').mockReturnThis(),
+  ]);
+  process.argv = [process.execPath, 'outbox', ...words];
+  process.env = { ...env };
+  Object.defineProperty(process, 'stdin', { value: Readable.from([Buffer.from(input)]), configurable: true });
+  process.exitCode = undefined;
+  try {
+    await runProgram(PROGRAM);
+    return { code: Number(process.exitCode ?? 0), ...ran };
+  } finally {
+    process.exitCode = undefined;
+    for (const spy of spies) spy.mockRestore();
+    process.argv = before.argv;
+    process.env = before.env;
+    if (before.stdin !== undefined) Object.defineProperty(process, 'stdin', before.stdin);
+  }
+};
+
+let running: Promise<unknown> = Promise.resolve();
+
+/** Runs the command `outbox …` without a terminal, one after another. It has a process of its own if the test sends it signals. */
+export const outbox = (words: readonly string[], options: RunOptions = {}): Promise<Ran> => {
+  const env = { PATH: process.env.PATH, HOME: '/nonexistent', LANG: 'C.UTF-8', ...options.env };
+  if (options.onStart !== undefined || options.onOutput !== undefined) return start(words, env, options);
+  const ran = running.then(() => runHere(words, env, options.input ?? ''));
+  running = ran.catch(() => undefined);
+  return ran;
+};
 
 /** A folder for profiles that is removed after the test. */
 export const configFolder = async (): Promise<string> => {
