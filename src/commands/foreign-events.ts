@@ -56,6 +56,12 @@ const foreignAmong = async (store: Log, events: readonly RecordedEvent[]): Promi
   return doubtful.filter((event) => event.position > position);
 };
 
+/** @throws {ForeignEvent} */
+export const requireWritten = async (store: Log, events: readonly RecordedEvent[]): Promise<void> => {
+  const [first] = await foreignAmong(store, events);
+  if (first !== undefined) throw new ForeignEvent(first);
+};
+
 /** Events of a stream, for commands and routes. @throws {ForeignEvent} */
 export const readStream = async (
   store: Log,
@@ -63,8 +69,7 @@ export const readStream = async (
   options?: ReadStreamOptions,
 ): Promise<readonly RecordedEvent[]> => {
   const events = await store.readStream(stream, options);
-  const [first] = await foreignAmong(store, events);
-  if (first !== undefined) throw new ForeignEvent(first);
+  await requireWritten(store, events);
   return events;
 };
 

@@ -7,7 +7,6 @@ import type { Aggregate } from '../domain/kernel/aggregate.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import {
   type EventStore,
-  LOG_START,
   type Position,
   READ_STREAM_LIMIT,
   type Revision,
@@ -18,6 +17,7 @@ import { mapConcurrently } from '../lib/async/async.ts';
 import type { ListCursor, ListPage } from '../lib/projections/projections.ts';
 import { TILE_WIDTH } from '../projections/audit/tiles.ts';
 import type { ProjectionName } from '../projections/projection.ts';
+import { eventOfLeaf } from './compare-leaves.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import {
   type Call,
@@ -179,12 +179,12 @@ const momentOf = async (
   const bundle = Math.floor(leafIndex / TILE_WIDTH);
   const leaves = await deps.readModels.audit.leaves(tree, bundle, bundle + 1);
   const last = leafIndex % TILE_WIDTH;
-  const { stream, revision, metadata } = parseLeaf(leaves[last] ?? '');
+  const parsed = parseLeaf(leaves[last] ?? '');
   const times = leaves.slice(0, last + 1).map((leaf) => parseLeaf(leaf).metadata.occurredAt);
   const earlier = await deps.readModels.audit.latestUpTo(tree, bundle - 1);
   const latest = times.reduce((most, time) => (time > most ? time : most), earlier);
-  const [event] = await deps.context.store.readStream(stream as StreamName, { from: revision, limit: 1 });
-  return { position: event?.position ?? LOG_START, time: metadata.occurredAt, leafIndex, latest };
+  const { position, metadata } = await eventOfLeaf(deps.context, { index: leafIndex, parsed });
+  return { position, time: metadata.occurredAt, leafIndex, latest };
 };
 
 /** The log, of which streams end at a position. */

@@ -289,7 +289,8 @@ describe('the source tree', () => {
     expect(reads.filter((file) => /\.readStream\(/.test(readFileSync(join(SRC, file), 'utf8'))).sort()).toEqual([
       'commands/adopt-events.ts', // It accepts them.
       'commands/foreign-events.ts',
-      'http/reading.ts', // The end of a past state. What is read up to there is verified.
+      'http/compare-leaves.ts', // Where a past state ends. What is read up to there is verified.
+      'http/reading.ts', // It wraps a log.
     ]);
   });
 

@@ -70,8 +70,8 @@ test('an event that is inserted into the database sends no mail, makes no key an
     new RegExp(`^event \\S+ \\(KeyCreated\\) of apiKey-${other} was inserted or changed in the database`),
   );
 
-  // Histories and reports do not show it.
-  for (const path of [`api-keys/${other}/history`, `audit/reports/api-keys/${other}`]) {
+  // Histories, reports and the audit log do not show it.
+  for (const path of [`api-keys/${other}/history`, `audit/reports/api-keys/${other}`, `audit/log?key_id=${other}`]) {
     const shown = await api.get(`/v1/${path}`);
     expect([path, shown.status, shown.body.error?.message]).toEqual([path, 503, refused.body.error.message]);
   }

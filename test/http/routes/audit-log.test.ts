@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
@@ -80,6 +81,32 @@ describe('an entry of the audit log', () => {
     const [sent] = await entriesOf(`message_id=${id}`, token);
     expect(sent).toMatchObject({ address: null, actor: { secret: 1, secret_last4: key.slice(-4) } });
   });
+});
+
+test('an entry is not shown while its leaf differs from the log, and neither is a past state that ends there', async () => {
+  const { id } = await call('POST', '/v1/api-keys', key, { name: 'Leaf', domain_id: domainId, permissions: ['send'] });
+  const [entry] = await entriesOf(`key_id=${id}`);
+  const index = entry?.leaf_index ?? -1;
+  const database = new Client({ connectionString: service.url });
+  await database.connect();
+  onTestFinished(() => database.end());
+  const change = (from: string, to: string) =>
+    database.query('update read_models.audit_tail set leaf = replace(leaf, $1, $2)', [from, to]);
+  const shown = async () => [
+    await service.request({ url: `/v1/audit/log?key_id=${id}`, key }),
+    await service.request({ url: `/v1/api-keys/${id}?at=leaf:${index}`, key }),
+  ];
+  await change('"name":"Leaf"', '"name":"Loaf"');
+  for (const answer of await shown()) {
+    expect(answer.statusCode).toBe(503);
+    expect(answer.json().error.message).toMatch(
+      new RegExp(
+        `^leaf ${index} of the audit log, event \\S+, differs from the event in the log: the database was changed`,
+      ),
+    );
+  }
+  await change('"name":"Loaf"', '"name":"Leaf"');
+  expect((await shown()).map(({ statusCode }) => statusCode)).toEqual([200, 200]);
 });
 
 describe('entries about one message', () => {

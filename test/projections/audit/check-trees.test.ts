@@ -156,13 +156,18 @@ describe('a check of the audit trees', () => {
   });
 
   test('names the logs that a witness contradicts, and finds a row that hides it', async () => {
-    const { pool, context, check, follow } = await openCheckedLog();
+    const { pool, context, check, append, follow } = await openCheckedLog();
     const { last } = (await loadAuditLog(context, TREE)).state;
     const noted = { tree: TREE, note: last?.note ?? '', witness: 'w', cosignedSize: 9_999 };
     expect(await noteDispute(context, noted)).toBe(true);
     await follow();
     const dispute = expect.stringMatching(/^org_mine: the witness w has cosigned 9999 leaves of a different history/);
     expect(await check()).toMatchObject({ verdict: 'faults', faults: [dispute], disputed: [TREE] });
+    // What follows from the dispute is not said again.
+    await append(1, 'apiKey-key_1', TREE);
+    await follow();
+    const system = { ...createSystem(), now: () => new Date(Date.now() + 2 * HOUR_MS) };
+    expect(await check(TREE, { system, policy: NO_POLICY })).toMatchObject({ faults: [dispute], doubts: [] });
     await pool.query('update read_models.audit_trees set disputed = false');
     expect(await check()).toMatchObject({
       verdict: 'faults',

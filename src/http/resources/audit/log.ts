@@ -36,6 +36,7 @@ import {
   type SaltedPart,
   subtreesOf,
 } from '../../../lib/transparency/transparency.ts';
+import { requireSameInLog } from '../../compare-leaves.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
 import {
@@ -154,6 +155,7 @@ export const listAuditLogRoute = endpoint(
       after,
       limit: by.limit,
     });
+    await requireSameInLog(deps.context, leaves);
     const cursor = next === null ? null : encodeParts([`audit:${by.order}`, String(next)]);
     const contexts = leaves.map(({ parsed }) => parsed.metadata);
     const facts = await readRequestFacts(deps, caller, contexts);

@@ -156,11 +156,11 @@ export const watchAnchors = ({ tree }: Pick<LogTree, 'tree'>, { policy, kept, si
       uncosignedSince,
       unsignedSince,
     }),
-    /** Why leaves of the tree could not be verified. */
-    doubts: (now: Date): readonly string[] => {
+    /** Why leaves of the tree could not be verified. @param isDisputed signing has stopped because of a witness, which is a fault. */
+    doubts: (now: Date, isDisputed: boolean): readonly string[] => {
       const isLate = (since: string | null): boolean => since !== null && Date.parse(since) < now.getTime() - LATE_MS;
       return [
-        ...(isLate(unsignedSince)
+        ...(isLate(unsignedSince) && !isDisputed
           ? [`${tree}: nothing after leaf ${newest?.size ?? 0} is signed: the log of the service says why`]
           : []),
         ...(policy.witnesses.size > 0 && isLate(uncosignedSince)

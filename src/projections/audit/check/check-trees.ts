@@ -257,7 +257,7 @@ const createComparison = (options: CheckTrees, { at, resumed }: Begun, onFault: 
     foreign: () => foreign,
     ended: () => ended,
     doubts: () => [
-      ...[...all.values()].flatMap(({ anchors }) => anchors.doubts(options.system.now())),
+      ...[...all].flatMap(([tree, { anchors }]) => anchors.doubts(options.system.now(), disputes.has(tree))),
       ...kept
         .filter(({ origin }) => only === undefined && !all.has(treeOfOrigin(origin) ?? ''))
         .map(({ name, origin }) => `${name}: the log has no events of ${origin}`),
