@@ -36,7 +36,7 @@ import { createReadModels, type ReadModels } from '../projections/read-models.ts
 import { createSubmission } from '../submission/submission.ts';
 import type { SubmissionContext } from '../submission/submit-message.ts';
 import { version } from './instances.ts';
-import { baseUrlOf, type Closers, type ListenAddress, listenRefused, type RunningRole } from './lifecycle.ts';
+import { baseUrlOf, type ListenAddress, listenRefused, type RunningRole } from './lifecycle.ts';
 import { measureStreams } from './measure-service.ts';
 import { type Engines, openEventStore } from './open-engines.ts';
 import { openDestinations } from './open-mail.ts';
@@ -108,7 +108,6 @@ export const serversOffered = ({ port, tlsPort, ...offered }: SubmissionAddress)
  */
 export const startSubmission = async (
   { submissionPort, submissionTlsPort, host, publicUrl, ehloName, tlsFiles }: Config,
-  closers: Closers,
   context: Omit<SubmissionContext, 'mailParser'>,
 ): Promise<RunningSubmission | undefined> => {
   if (submissionPort === undefined && submissionTlsPort === undefined) return undefined;
@@ -117,8 +116,10 @@ export const startSubmission = async (
   if (submissionTlsPort !== undefined && tls === undefined) {
     throw new StartRefused(TLS_PORT_NEEDS_FILES);
   }
-  const mailParser = closers.keep('mail parser', createMailParser());
-  const submission = createSubmission({ ...context, mailParser }, { hasTls: tls !== undefined, name: ehloName });
+  const submission = createSubmission(
+    { ...context, mailParser: context.deps.mailParser },
+    { hasTls: tls !== undefined, name: ehloName },
+  );
 
   const listen = async (port: number | undefined, variable: Variable): Promise<SmtpListener | undefined> => {
     if (port === undefined) return undefined;
@@ -235,6 +236,7 @@ export const startApi = async (
   const analyzer = closers.keep('analyzer', createAnalyzer());
   const htmlTracker = closers.keep('HTML tracker', createHtmlTracker());
   const textAlternatives = closers.keep('text alternatives', createTextAlternatives());
+  const mailParser = closers.keep('mail parser', createMailParser());
   const templateCompiler = closers.keep('template compiler', createTemplateCompiler());
   const readModels = createReadModels({ pool, store, system, awaited });
   const context = { ...engines.context, quotas: createSendingQuotas(countUsed(readModels, store), system) };
@@ -262,6 +264,7 @@ export const startApi = async (
     htmlTracker,
     textAlternatives,
     messageSources: createMessageSources(textAlternatives),
+    mailParser,
     templateRenderer: createLiquidRenderer(),
     templateCompiler,
     usageMarks,
@@ -305,7 +308,7 @@ export const startApi = async (
     await close();
     throw listenRefused(error, { ...config, variable: 'PORT' });
   }
-  submission = await startSubmission(config, closers, { deps, ...server.shared }).catch(async (error: unknown) => {
+  submission = await startSubmission(config, { deps, ...server.shared }).catch(async (error: unknown) => {
     await close();
     throw error;
   });

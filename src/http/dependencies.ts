@@ -15,6 +15,7 @@ import type { TrackingKeys } from '../domain/tracking/tracking.ts';
 import type { Logger } from '../lib/async/async.ts';
 import type { HtmlChecker, TextAlternatives } from '../lib/html/html.ts';
 import type { BodyBudget } from '../lib/http/http.ts';
+import type { MailParser } from '../lib/mime/mime.ts';
 import type { TemplateCompiler, TemplateRenderer } from '../lib/templates/templates.ts';
 import type { Policy } from '../lib/transparency/transparency.ts';
 import type { ReadModels } from '../projections/read-models.ts';
@@ -48,6 +49,8 @@ export interface HttpDependencies {
   readonly htmlTracker: HtmlTracker;
   readonly textAlternatives: TextAlternatives;
   readonly messageSources: MessageSources;
+  /** Reads received mail. */
+  readonly mailParser: MailParser;
   readonly templateRenderer: TemplateRenderer;
   readonly templateCompiler: TemplateCompiler;
   /** Captured mail; null: mail is delivered. */

@@ -65,6 +65,7 @@ import {
 } from './resources/domains/reputation.ts';
 import { getErasureRoute, listErasuresRoute, previewErasureRoute, requestErasureRoute } from './resources/erasures.ts';
 import { readEventsRoute } from './resources/events/read-events.ts';
+import { getInboundAttachmentRoute, getInboundRoute, getRawInboundRoute } from './resources/inbound.ts';
 import {
   createInboundRouteRoute,
   deleteInboundRouteRoute,
@@ -283,6 +284,9 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   getTopicRoute,
   updateTopicRoute,
   deleteTopicRoute,
+  getInboundRoute,
+  getRawInboundRoute,
+  getInboundAttachmentRoute,
   createInboundRouteRoute,
   listInboundRoutesRoute,
   getInboundRouteRoute,

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createClosers } from '../../src/composition/lifecycle.ts';
 import { followRenewals } from '../../src/composition/read-service-config.ts';
 import { serversOffered, startSubmission } from '../../src/composition/start-api.ts';
 import { readConfig } from '../../src/config.ts';
@@ -18,20 +17,18 @@ import { silentLogger } from '../support/logger.ts';
 let service: Service;
 let folder: string;
 let files: TlsPair;
-const closers = createClosers(silentLogger);
 beforeAll(async () => {
   service = await startService();
   folder = await mkdtemp(join(tmpdir(), 'outbox-tls-'));
   files = await writeTlsPair(folder);
 });
 afterAll(async () => {
-  await closers.closeAll();
   await service.close();
   await rm(folder, { recursive: true });
 });
 
 const start = (environment: Readonly<Record<string, string>>) =>
-  startSubmission(readConfig(environment), closers, { deps: service.deps, ...service.server.shared });
+  startSubmission(readConfig(environment), { deps: service.deps, ...service.server.shared });
 
 test('without a port, no mail is accepted by SMTP', async () => {
   expect(await start({})).toBeUndefined();

@@ -10,6 +10,7 @@ import { suspendDestination } from '../../src/commands/destination.ts';
 import { createSealingCodec } from '../../src/domain/kernel/codec.ts';
 import { createEventMacs } from '../../src/domain/kernel/event-macs.ts';
 import { createPool } from '../../src/lib/postgres/postgres.ts';
+import { type ReceivedMail, receive } from '../http/support/received-mail.ts';
 import { freePort } from '../support/free-port.ts';
 import { silentLogger } from '../support/logger.ts';
 import { operationsOf, readOpenApi } from '../support/openapi/document.ts';
@@ -50,7 +51,7 @@ afterAll(async () => {
   for (const step of undo.splice(0).reverse()) await step();
 });
 
-const suspender = async (url: string) => {
+const openLog = async (url: string) => {
   const system = createSystem();
   const box = createSecretBox({ current: SECRET_KEY }, 'vault.contents', system);
   const contentsCodec = createContentsCodec({ box, encrypts: false });
@@ -61,20 +62,22 @@ const suspender = async (url: string) => {
   const codec = createSealingCodec(createEventMacs(eventKeys)); // an event without proof would be foreign
   const store = await createPostgresEventStore({ url, codec, contentsCodec, system, logger: silentLogger });
   undo.push(() => store.close());
-  return (destination: string) =>
-    suspendDestination(
-      { store, system },
-      {
-        operator: destination,
-        domain: destination,
-        reason: 'unreachable',
-        code: 0,
-        enhanced: null,
-        mx: `mx.${destination}`,
-        times: 2,
-        until: new Date(Date.parse(DAY) + HOUR_MS).toISOString(),
-      },
-    );
+  const context = { store, system };
+  const suspend = (destination: string) =>
+    suspendDestination(context, {
+      operator: destination,
+      domain: destination,
+      reason: 'unreachable',
+      code: 0,
+      enhanced: null,
+      mx: `mx.${destination}`,
+      times: 2,
+      until: new Date(Date.parse(DAY) + HOUR_MS).toISOString(),
+    });
+  return {
+    suspend,
+    receive: (mail: Omit<ReceivedMail, 'environment'>) => receive(context, { ...mail, environment: 'live' }),
+  };
 };
 
 // `npx vitest run --config test/vitest.config.ts test/end-to-end/recorded-answers.test.ts --update` writes those with other
@@ -119,7 +122,7 @@ test('the API reference is what the service does: an answer of every operation, 
     origin,
     provider,
     grantOperator: (member) => operator(at(DAY), 'members', 'grant-operator', '--member', member),
-    suspend: await suspender(database.url),
+    ...(await openLog(database.url)),
   });
   await program.end('SIGTERM');
   const later = await startProgram(at(NEXT_MONTH));

@@ -42,6 +42,9 @@ const PERMISSIONS = {
     GET /v1/suppressions/export
     GET /v1/suppressions/:id
     GET /v1/topics/:id/opt-ins
+    GET /v1/inbound/:id
+    GET /v1/inbound/:id/raw
+    GET /v1/inbound/:id/attachments/:place
     GET /v1/session/views
     PUT /v1/session/views
     DELETE /v1/session
@@ -403,6 +406,9 @@ const CONDITIONS = {
     GET /v1/suppressions/export
     GET /v1/audit/disclosures/:id
     GET /v1/audit/reports/messages/:id
+    GET /v1/inbound/:id
+    GET /v1/inbound/:id/raw
+    GET /v1/inbound/:id/attachments/:place
     GET /v1/inbox
     GET /v1/inbox/:id
     GET /v1/inbox/:id/raw

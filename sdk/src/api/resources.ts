@@ -73,6 +73,7 @@ import type {
   GetWebhookQuery,
   ImportSuppressionsAnswer,
   ImportSuppressionsRequest,
+  InboundMessage,
   InboundRoute,
   InviteMemberRequest,
   InvitedMember,
@@ -940,6 +941,37 @@ export const topics = (call: Call) => ({
    */
   delete: (id: string, options?: ChangeOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/topics/${id}` }, options),
+});
+
+/** Operations on `/v1/inbound`. */
+export const inbound = (call: Call) => ({
+  /**
+   * Get an inbound message
+   *
+   * Returns a received message with its headers and bodies. They are stored for the retention time of the organization (`content_retention_days`); afterwards the response is 410. Each reading is recorded in the audit log. The id of an inbound message does not begin with a time: the same mail, received twice, has the same id.
+   *
+   * Needs a key with `read`. Counts against its limit of `read` requests.
+   */
+  get: (id: string, options?: RequestOptions) =>
+    call.json<InboundMessage>({ method: 'GET', path: path`/v1/inbound/${id}` }, options),
+  /**
+   * Get the source of an inbound message
+   *
+   * Returns the message as it was received (RFC 5322 with MIME).
+   *
+   * Needs a key with `read`. Counts against its limit of `read` requests.
+   */
+  getRaw: (id: string, options?: RequestOptions) =>
+    call.response({ method: 'GET', path: path`/v1/inbound/${id}/raw` }, options),
+  /**
+   * Get an attachment of an inbound message
+   *
+   * Returns the attachment at this place in `attachments`, counted from 0. Always `application/octet-stream`, so that no browser runs it.
+   *
+   * Needs a key with `read`. Counts against its limit of `read` requests.
+   */
+  getAttachment: (id: string, place: string, options?: RequestOptions) =>
+    call.response({ method: 'GET', path: path`/v1/inbound/${id}/attachments/${place}` }, options),
 });
 
 /** Operations on `/v1/inbound-routes`. */

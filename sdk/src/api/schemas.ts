@@ -2123,6 +2123,78 @@ export interface TopicOptIn {
   opted_in_at: string;
 }
 
+export interface InboundMessage {
+  id: string;
+  object: 'inbound_message';
+  domain_id: string;
+  environment: 'live' | 'test';
+  received_at: string;
+  envelope: {
+    /** Return path. Empty for a delivery report. */
+    from: string;
+    to: string;
+  } | null;
+  /** Senders in the header. Without `dmarc: pass` they can be forged. */
+  from: ({
+    address: string;
+    name: string | null;
+  })[];
+  subject: string | null;
+  attachments: ({
+    filename: string | null;
+    content_type: string;
+    size_bytes: number;
+  })[];
+  /** Size of the message as it was received. */
+  size_bytes: number;
+  /** Results of the checks of the sender. `dmarc: pass` means that the sender’s domain is genuine. */
+  verdicts: {
+    spf: 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'policy' | 'temperror' | 'permerror';
+    dkim: 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'policy' | 'temperror' | 'permerror';
+    dmarc: 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'policy' | 'temperror' | 'permerror';
+    arc: 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'policy' | 'temperror' | 'permerror';
+  };
+  /** true: DMARC failed, and the organization marks such mail. */
+  marked: boolean;
+  /** true: a program wrote it, such as an out-of-office reply. Do not reply to it. */
+  automatic: boolean;
+  /** What happens to it, by its route. */
+  action: 'webhook' | 'forward' | 'store';
+  /** null: no inbound route matched. */
+  route_id: string | null;
+  /** Id of your message that it answers. */
+  in_reply_to_message_id: string | null;
+  to: ({
+    address: string;
+    name: string | null;
+  })[];
+  cc: ({
+    address: string;
+    name: string | null;
+  })[];
+  reply_to: ({
+    address: string;
+    name: string | null;
+  })[];
+  /** `Message-ID`, with angle brackets. */
+  message_id: string | null;
+  /** `Date` as written. */
+  date: string | null;
+  headers: {
+    name: string;
+    value: string;
+  }[];
+  text: string | null;
+  /** The html as received. It can contain scripts: show `sanitized_html` instead. */
+  html: string | null;
+  /** The html without scripts, forms and active content. */
+  sanitized_html: string | null;
+  /** The text without quoted parts and the signature. */
+  reply: string | null;
+  /** What could not be read. Empty: everything was read. */
+  problems: string[];
+}
+
 export interface InboundRoute {
   id: string;
   object: 'inbound_route';
@@ -3604,6 +3676,10 @@ export interface GetTopicAnswer extends Topic {
     leaf_index: number;
   } | undefined;
 }
+
+export type GetRawInboundAnswer = string;
+
+export type GetInboundAttachmentAnswer = string;
 
 export interface ListInboundRoutesAnswer {
   object: 'list';

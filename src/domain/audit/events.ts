@@ -75,7 +75,7 @@ export const auditorEvents = {
 };
 
 /** Reads that may reveal personal data and are therefore recorded. */
-export const READINGS = ['message_content', 'captured_mail', 'suppressions', 'addresses'] as const;
+export const READINGS = ['message_content', 'inbound_content', 'captured_mail', 'suppressions', 'addresses'] as const;
 
 export const readingEvents = {
   /** The reader and `originId`, the client, are in the event's context. `percent` is the share of such reads that was recorded at that time. */

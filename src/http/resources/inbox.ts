@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
@@ -178,7 +178,7 @@ const asFile = (reply: FastifyReply, type: string, name: string): void => {
     .header('x-content-type-options', 'nosniff');
 };
 
-const SOURCE_TYPE = 'message/rfc822';
+export const SOURCE_TYPE = 'message/rfc822';
 
 const getRawCapturedMailRoute = whileCapturing((inbox) =>
   endpoint(
@@ -193,13 +193,28 @@ const getRawCapturedMailRoute = whileCapturing((inbox) =>
 );
 
 const PLACE = /^(?:0|[1-9]\d{0,5})$/;
-const ATTACHMENT_TYPE = 'application/octet-stream';
+export const ATTACHMENT_TYPE = 'application/octet-stream';
 /** Bytes written at a time. */
 const PIECE_BYTES = 65_536;
 
 function* piecesOf(bytes: Uint8Array): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield Buffer.from(bytes.subarray(at, at + PIECE_BYTES));
 }
+
+/** A download of these bytes. */
+export const fileOf = (
+  reply: FastifyReply,
+  { type, name, bytes }: { readonly type: string; readonly name: string; readonly bytes: Uint8Array },
+): Readable => {
+  asFile(reply, type, name);
+  return Readable.from(piecesOf(bytes), { objectMode: false });
+};
+
+/** Place of an attachment in the path; null: there can be none. */
+export const attachmentPlace = ({ params }: FastifyRequest): number | null => {
+  const { place } = params as { readonly place: string }; // of the path
+  return PLACE.test(place) ? Number(place) : null;
+};
 
 const getCapturedAttachmentRoute = whileCapturing((inbox) =>
   endpoint(
@@ -213,12 +228,11 @@ const getCapturedAttachmentRoute = whileCapturing((inbox) =>
       etag: false,
     },
     async (call, route) => {
-      const { place } = call.request.params as { readonly place: string }; // of the path
+      const place = attachmentPlace(call.request);
       const mail = await openMail(inbox, call, route);
-      const bytes = PLACE.test(place) ? await inbox.attachment(mail, Number(place), call.caller.organizationId) : null;
+      const bytes = place === null ? null : await inbox.attachment(mail, place, call.caller.organizationId);
       if (bytes === null) throw new DomainError('not_found', 'the captured mail has no attachment at this place');
-      asFile(call.reply, ATTACHMENT_TYPE, `${mail.id}-${place}`);
-      return Readable.from(piecesOf(bytes), { objectMode: false });
+      return fileOf(call.reply, { type: ATTACHMENT_TYPE, name: `${mail.id}-${place}`, bytes });
     },
   ),
 );

@@ -1,4 +1,5 @@
 import { createAuthenticator } from '../../http/support/authenticator.ts';
+import type { ReceivedMail } from '../../http/support/received-mail.ts';
 import { type AnyBody, eventually } from '../../support/api-client.ts';
 import type { OpenIdProvider } from '../../support/openid-provider.ts';
 import type { Recorder } from './record.ts';
@@ -15,6 +16,8 @@ export interface Stage {
   readonly provider: OpenIdProvider;
   grantOperator(memberId: string): Promise<unknown>;
   suspend(destination: string): Promise<unknown>;
+  /** Receives a mail. @returns its id. */
+  receive(mail: Omit<ReceivedMail, 'environment'>): Promise<string>;
 }
 
 const PAGE = { limit: '2' };
@@ -136,7 +139,11 @@ const webhooks = async ({ recorder: { ask, bind }, listener }: Stage): Promise<v
     await ask(name, name === 'listWebhooks' ? {} : { parameters: { id } });
 };
 
-const inboundRoutes = async ({ recorder: { ask } }: Stage): Promise<void> => {
+const inbound = async ({ recorder: { ask }, receive }: Stage, domainId: string): Promise<void> => {
+  const { id: organizationId } = await ask('getOrganization!');
+  const received = await receive({ organizationId, domainId, to: 'support@example.test' });
+  for (const name of ['getInbound', 'getRawInbound']) await ask(name, { parameters: { id: received } });
+  await ask('getInboundAttachment', { parameters: { id: received, place: '0' } });
   const { id } = await ask('createInboundRoute');
   for (const name of ['updateInboundRoute', 'getInboundRoute']) await ask(name, { parameters: { id } });
   await ask('listInboundRoutes');
@@ -311,7 +318,7 @@ export const recordMost = async (stage: Stage): Promise<void> => {
   await templates(stage);
   await webhooks(stage);
   await suppressions(stage);
-  await inboundRoutes(stage);
+  await inbound(stage, data[0].id);
   await recipients(stage);
   await readings(stage);
   await audit(stage, keyId, messageId);

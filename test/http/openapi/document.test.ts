@@ -69,7 +69,15 @@ const codesOf = (document: OpenApi, { operation }: LocatedSchema): readonly stri
 /** Pages that are not sent again to a client that has cached them. */
 const PREPARED: readonly string[] = ['GET /openapi.json', 'GET /docs', 'GET /docs/:page'];
 /** Answers without an example: bytes, and the reference itself. */
-const WITHOUT_EXAMPLE = ['getCapturedAttachment', 'getTlogTile', 'loadPixel', 'openapi', 'docs', 'docsPart'];
+const WITHOUT_EXAMPLE = [
+  'getCapturedAttachment',
+  'getInboundAttachment',
+  'getTlogTile',
+  'loadPixel',
+  'openapi',
+  'docs',
+  'docsPart',
+];
 
 /** A route without 4xx errors of its own still rejects malformed HTTP. */
 const isOpen = (errors: readonly ErrorCode[]): boolean => errors.every((code) => ERROR_STATUSES[code] >= 500);

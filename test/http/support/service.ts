@@ -19,6 +19,7 @@ import type { HttpDependencies } from '../../../src/http/dependencies.ts';
 import { createLiveFeed } from '../../../src/http/resources/events/live-feed.ts';
 import { buildServer } from '../../../src/http/server.ts';
 import { createHtmlChecker, createTextAlternatives } from '../../../src/lib/html/html.ts';
+import { createMailParser } from '../../../src/lib/mime/mime.ts';
 import { createLiquidRenderer, createTemplateCompiler } from '../../../src/lib/templates/templates.ts';
 import { NO_POLICY } from '../../../src/lib/transparency/transparency.ts';
 import { createReadModels } from '../../../src/projections/read-models.ts';
@@ -98,6 +99,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     htmlTracker: createHtmlTracker(),
     textAlternatives,
     messageSources: createMessageSources(textAlternatives),
+    mailParser: createMailParser(),
     templateRenderer: createLiquidRenderer(),
     templateCompiler: createTemplateCompiler(),
     inbox: createInMemoryInbox(),
@@ -162,6 +164,7 @@ export const startService = async (overrides: Overrides = {}, check = recordAnsw
       await deps.htmlTracker.close();
       await deps.textAlternatives.close();
       await deps.templateCompiler.close();
+      await deps.mailParser.close();
       await context.webhookTarget.close();
     },
   };

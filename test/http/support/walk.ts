@@ -13,6 +13,7 @@ import { membersStream } from '../../../src/domain/kernel/streams.ts';
 import { addPasskey, members } from '../../../src/domain/member/member.ts';
 import { deliveryId, type WebhookDeliveries } from '../../../src/domain/ports/webhooks.ts';
 import type { GuardedRouteName } from '../../../src/http/route-table.ts';
+import { receive } from './received-mail.ts';
 import { operator, type Service } from './service.ts';
 import { signInWith } from './sign-in.ts';
 import {
@@ -45,6 +46,7 @@ export interface WalkTenant extends WalkedDomain {
 }
 
 let invoices = 0;
+let mails = 0;
 
 /** A finished replay of a webhook of the walk. */
 const replayOf = (webhookId: string): string => `rpl_${webhookId.slice(4)}`;
@@ -168,6 +170,11 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
     },
     erasures: () => create('/v1/erasures', 'live', { address: newPerson() }),
     topics: () => create('/v1/topics', 'live', { name: 'Walk', default: 'in' }),
+    inbound: (environment) => {
+      mails += 1;
+      const to = `walk+${mails}@${domainName}`;
+      return receive(service.deps.context, { organizationId, environment, domainId, to });
+    },
     'inbound-routes': () =>
       create('/v1/inbound-routes', 'live', { domain_id: domainId, match: 'walk', action: 'store' }),
     'billing/invoices': async () => {

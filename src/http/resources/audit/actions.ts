@@ -160,6 +160,7 @@ const ACTIONS: Readonly<Record<EventType, Action>> = {
 
 const READ_WORDS: Readonly<Record<(typeof READINGS)[number], string>> = {
   message_content: 'read the contents of a message',
+  inbound_content: 'read the contents of an inbound message',
   captured_mail: 'read captured mail',
   suppressions: 'read suppressed addresses',
   addresses: 'was shown addresses in a list or page',

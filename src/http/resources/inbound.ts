@@ -1,0 +1,174 @@
+import { z } from 'zod';
+import { load } from '../../commands/execute.ts';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
+import { type ExistingInbound, inbound, requireInbound } from '../../domain/inbound/inbound.ts';
+import { environmentSchema } from '../../domain/kernel/environment.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
+import { isId } from '../../domain/kernel/ids.ts';
+import { inboundStream } from '../../domain/kernel/streams.ts';
+import { type InboundBody, type InboundRaw, isRemoved, type StoredBody } from '../../domain/ports/contents.ts';
+import type { Mailbox } from '../../lib/mime/mime.ts';
+import { visibleDomainId } from '../auth/permissions.ts';
+import type { HttpDependencies } from '../dependencies.ts';
+import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
+import { timeSchema } from '../fields.ts';
+import { recordReading } from '../readings.ts';
+import { inboundFactFields, inboundHeadFields } from './events/event.ts';
+import { serializeInboundFacts, serializeInboundHead } from './events/serialize-events.ts';
+import { ATTACHMENT_TYPE, attachmentPlace, fileOf, SOURCE_TYPE } from './inbox.ts';
+
+const mailboxSchema = z.strictObject({ address: z.string(), name: z.string().nullable() });
+
+const inboundSchema = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('inbound_message'),
+    domain_id: z.string(),
+    environment: environmentSchema,
+    received_at: timeSchema(),
+    ...inboundHeadFields,
+    ...inboundFactFields,
+    to: z.array(mailboxSchema),
+    cc: z.array(mailboxSchema),
+    reply_to: z.array(mailboxSchema),
+    message_id: z.string().nullable().describe('`Message-ID`, with angle brackets.'),
+    date: z.string().nullable().describe('`Date` as written.'),
+    headers: z.array(z.strictObject({ name: z.string(), value: z.string() })),
+    text: z.string().nullable(),
+    html: z
+      .string()
+      .nullable()
+      .describe('The html as received. It can contain scripts: show `sanitized_html` instead.'),
+    sanitized_html: z.string().nullable().describe('The html without scripts, forms and active content.'),
+    reply: z.string().nullable().describe('The text without quoted parts and the signature.'),
+    problems: z.array(z.string()).describe('What could not be read. Empty: everything was read.'),
+  })
+  .meta({ id: 'InboundMessage' });
+
+const serializeMailboxes = (mailboxes: readonly Mailbox[]) =>
+  mailboxes.map(({ address, name }) => ({ address, name: name ?? null }));
+
+const serializeInbound = (found: ExistingInbound, body: InboundBody): z.infer<typeof inboundSchema> => ({
+  id: found.inboundId,
+  object: 'inbound_message',
+  domain_id: found.domainId,
+  environment: found.environment ?? 'live',
+  received_at: found.createdAt,
+  ...serializeInboundHead(body),
+  ...serializeInboundFacts(found),
+  to: serializeMailboxes(body.to),
+  cc: serializeMailboxes(body.cc),
+  reply_to: serializeMailboxes(body.replyTo),
+  message_id: body.internetMessageId,
+  date: body.date,
+  headers: body.headers.map(({ name, value }) => ({ name, value })),
+  text: body.text,
+  html: body.html,
+  sanitized_html: body.sanitizedHtml,
+  reply: body.reply,
+  problems: [...body.problems],
+});
+
+const missing = (): DomainError => new DomainError('not_found', 'inbound message not found');
+
+/** Loads an inbound message that the caller may see. @throws {DomainError} `not_found`, `other_organization`. */
+const loadInbound = async (
+  { context }: Pick<HttpDependencies, 'context'>,
+  caller: Caller,
+  id: string,
+): Promise<ExistingInbound> => {
+  if (!isId('inb', id)) throw missing();
+  const { state } = await load(context.store, inbound, inboundStream(id));
+  const found = requireInbound(state, caller.organizationId);
+  const domainId = visibleDomainId(caller);
+  if (found.environment !== caller.environment) throw missing();
+  if (domainId !== null && found.domainId !== domainId) throw missing();
+  return found;
+};
+
+/** @throws {DomainError} `content_gone` if it was removed; `unavailable` if it is missing without a reason. */
+const requireKind = <Kind extends 'inbound' | 'inbound_raw'>(
+  found: StoredBody | undefined,
+  kind: Kind,
+): Extract<StoredBody, { readonly kind: Kind }> => {
+  if (found?.kind === kind) return found as Extract<StoredBody, { readonly kind: Kind }>;
+  if (found !== undefined && isRemoved(found))
+    throw new DomainError('content_gone', `the content of the inbound message was removed at ${found.at}`);
+  throw new DomainError('unavailable', 'the contents of the inbound message cannot be read at the moment: try again');
+};
+
+type Asked = Pick<Call<unknown, unknown>, 'caller' | 'id' | 'origin' | 'request'>;
+
+/** Reads a content of an inbound message, which is put on record. */
+const readContent = async <Kind extends 'inbound' | 'inbound_raw'>(
+  { caller, id, origin, request }: Asked,
+  { deps }: RouteContext,
+  kind: Kind,
+) => {
+  const found = await loadInbound(deps, caller, id);
+  const contentId = kind === 'inbound' ? found.contentId : found.rawId;
+  const body = requireKind((await deps.context.contents.get([contentId])).get(contentId), kind);
+  await recordReading(deps, { origin, request }, { what: 'inbound_content', subjectId: id });
+  return { found, body };
+};
+
+export const getInboundRoute = endpoint(
+  'GET /v1/inbound/:id',
+  {
+    summary: 'Get an inbound message',
+    description:
+      'Returns a received message with its headers and bodies. They are stored for the retention time of the organization ' +
+      '(`content_retention_days`); afterwards the response is 410. Each reading is recorded in the audit log. The id of ' +
+      'an inbound message does not begin with a time: the same mail, received twice, has the same id.',
+    answer: inboundSchema,
+    large: true,
+    etag: false,
+  },
+  async (call, route) => {
+    const { found, body } = await readContent(call, route, 'inbound');
+    return serializeInbound(found, body);
+  },
+);
+
+const sourceOf = ({ content }: InboundRaw): Buffer => Buffer.from(content, 'base64');
+
+export const getRawInboundRoute = endpoint(
+  'GET /v1/inbound/:id/raw',
+  {
+    summary: 'Get the source of an inbound message',
+    description: 'Returns the message as it was received (RFC 5322 with MIME).',
+    answer: z.string(),
+    mediaType: SOURCE_TYPE,
+    large: true,
+    etag: false,
+  },
+  async (call, route) => {
+    const { body } = await readContent(call, route, 'inbound_raw');
+    return fileOf(call.reply, { type: SOURCE_TYPE, name: `${call.id}.eml`, bytes: sourceOf(body) });
+  },
+);
+
+export const getInboundAttachmentRoute = endpoint(
+  'GET /v1/inbound/:id/attachments/:place',
+  {
+    summary: 'Get an attachment of an inbound message',
+    description:
+      'Returns the attachment at this place in `attachments`, counted from 0. Always `application/octet-stream`, so that no ' +
+      'browser runs it.',
+    answer: z.string(),
+    mediaType: ATTACHMENT_TYPE,
+    large: true,
+    etag: false,
+  },
+  async (call, route) => {
+    const { body } = await readContent(call, route, 'inbound_raw');
+    const parsed = await route.deps.mailParser.parse([sourceOf(body)], call.caller.organizationId);
+    const place = attachmentPlace(call.request);
+    // In the order of `attachments`: other forms of the text come first.
+    const parts = typeof parsed === 'string' ? [] : [...parsed.alternatives, ...parsed.attachments];
+    const part = place === null ? undefined : parts[place];
+    if (part === undefined) throw new DomainError('not_found', 'the inbound message has no attachment at this place');
+    const bytes = Buffer.from(part.content, 'base64');
+    return fileOf(call.reply, { type: ATTACHMENT_TYPE, name: `${call.id}-${place}`, bytes });
+  },
+);
