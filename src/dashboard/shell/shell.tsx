@@ -42,12 +42,12 @@ const LETTERS = new Map(Object.entries(PLACES).map(([letter, path]) => [path, le
 
 const isSearch = ({ metaKey, ctrlKey, key }: KeyboardEvent): boolean => (metaKey || ctrlKey) && key === 'k';
 
-/** Resolves G and a letter to a screen; undefined: no screen. */
-const createGoing = (): ((key: string) => string | undefined) => {
+/** Resolves G and a letter to a screen by the times of the keys, however late they are handled; undefined: no screen. */
+const createGoing = (): ((event: KeyboardEvent) => string | undefined) => {
   let until = 0;
-  return (key) => {
-    const place = Date.now() < until ? PLACES[key] : undefined;
-    until = key === 'g' ? Date.now() + PAUSE_MS : 0;
+  return ({ key, timeStamp }) => {
+    const place = timeStamp < until ? PLACES[key] : undefined;
+    until = key === 'g' ? timeStamp + PAUSE_MS : 0;
     return place;
   };
 };
@@ -69,7 +69,7 @@ const usePalette = (screens: readonly ListedScreen[]): PaletteControl => {
   };
   useEffect(() => {
     const pressLetter = (event: KeyboardEvent): void => {
-      const place = placeOf(event.key);
+      const place = placeOf(event);
       if (event.key === '?') show('keys');
       if (place === undefined) return;
       event.stopImmediatePropagation();

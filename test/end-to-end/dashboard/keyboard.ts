@@ -95,8 +95,8 @@ export const keyboardOf = (page: Page, unseen: Set<string>): Keyboard => {
       );
     },
     go: async (letter, heading) => {
-      await page.keyboard.press('g');
-      await page.keyboard.press(letter);
+      // Together, because the letter must follow soon.
+      await Promise.all([page.keyboard.press('g'), page.keyboard.press(letter)]);
       await page.getByRole('heading', { level: 1, name: heading }).waitFor();
     },
     choose: async (name, option) => {
