@@ -76,5 +76,11 @@ export const useDomainNames = (): ReadonlyMap<string, string> =>
 export const useMemberNames = (): ReadonlyMap<string, string> =>
   new Map(useMembers().map(({ id, name }) => [id, name]));
 
-/** Short form of a URL for titles. */
+/** An endpoint for titles: another may have the same host. */
+export const endpointOf = (url: string): string => {
+  const parsed = URL.parse(url);
+  return parsed === null ? url : parsed.host + parsed.pathname.replace(/\/$/, '');
+};
+
+/** Short form of a URL. */
 export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);

@@ -128,7 +128,7 @@ export const ImportSuppressions = (): JSX.Element => {
         export of this list unchanged.
       </p>
       <p class="two">
-        <code>{COLUMNS}</code>
+        <code>{COLUMNS.replaceAll(',', ', ')}</code>
       </p>
       <label class="row">
         File

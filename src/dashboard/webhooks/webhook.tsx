@@ -22,20 +22,32 @@ import { AdoptWebhook, DeleteWebhook, RotateSecret, SwitchWebhook, WebhookStatus
 const REPLAY_EVERY_MS = 2_000;
 const DAY_MS = 86_400_000;
 
+const allOf = ({ deliveries: { pending, delivered, failed } }: SerializedReplay): number =>
+  pending + delivered + failed;
+
+const progressOf = (replay: SerializedReplay): string => {
+  const { status, deliveries } = replay;
+  const all = allOf(replay);
+  const parts = [
+    ...(all > 0 ? [`${count(deliveries.delivered)} of ${count(all)} delivered`] : []),
+    ...(deliveries.failed > 0 ? [`${count(deliveries.failed)} failed`] : []),
+    ...(status === 'running' ? ['finding events'] : []),
+  ];
+  return parts.length === 0 ? 'no events' : parts.join(', ');
+};
+
 const Progress = ({ replay }: { readonly replay: SerializedReplay }): JSX.Element => {
   const times = useTimes();
   const { id, webhook_id: webhookId, status, since, until, deliveries } = replay;
   const { pending, delivered, failed } = deliveries;
-  const all = pending + delivered + failed;
+  const all = allOf(replay);
   const cancel = (): Promise<unknown> => request(`/v1/webhooks/${webhookId}/replays/${id}`, { method: 'DELETE' });
   const isMoving = status === 'running' || pending > 0;
   return (
     <div class="progress" role="status">
       <span>
         <b class="b">{status === 'cancelled' ? 'Replay cancelled' : isMoving ? 'Replaying' : 'Replayed'}</b>{' '}
-        {since === null ? 'everything' : times.short(since)} to {times.short(until)}: {count(delivered)} of {count(all)}{' '}
-        delivered{failed > 0 && `, ${count(failed)} failed`}
-        {status === 'running' && ', still finding more'}
+        {since === null ? 'everything' : times.short(since)} to {times.short(until)}: {progressOf(replay)}
       </span>
       <progress max={Math.max(1, all)} value={delivered + failed} aria-label="Deliveries of the replay" />
       {status === 'running' && (

@@ -7,7 +7,7 @@ import { ApiButton, Listed } from '../components/screen.tsx';
 import { Empty } from '../components/states.tsx';
 import { request } from '../data/api.ts';
 import { linkTo, navigate } from '../data/location.ts';
-import { hostOf } from '../data/names.ts';
+import { endpointOf, hostOf } from '../data/names.ts';
 import { removeResource, useList } from '../data/queries.ts';
 import { ago, sofar } from '../data/time.ts';
 import { FORMATS, TYPES_OF_FORMAT } from './formats.ts';
@@ -165,7 +165,7 @@ export const RotateSecret = ({ webhook: { id, url } }: WebhookProps): JSX.Elemen
       operation="POST /v1/webhooks/:id/rotate-secret"
       icon="key"
       tone="plain"
-      title={`Rotate the secret of ${hostOf(url)}?`}
+      title={`Rotate the secret of ${endpointOf(url)}?`}
       act={rotate}
     >
       <label class="opt">
@@ -197,7 +197,7 @@ export const SwitchWebhook = ({ webhook: { id, url, status } }: WebhookProps): J
       operation="PATCH /v1/webhooks/:id"
       icon="forbid"
       tone="plain"
-      title={`Pause ${hostOf(url)}?`}
+      title={`Pause ${endpointOf(url)}?`}
       act={() => set(false)}
     >
       <p class="two">
@@ -211,7 +211,7 @@ export const SwitchWebhook = ({ webhook: { id, url, status } }: WebhookProps): J
       operation="PATCH /v1/webhooks/:id"
       icon="check"
       tone="primary"
-      title={`Enable ${hostOf(url)}?`}
+      title={`Enable ${endpointOf(url)}?`}
       act={() => set(true)}
     >
       <p class="two">Pending deliveries are sent immediately. You can replay the events that you missed.</p>
@@ -230,7 +230,7 @@ export const AdoptWebhook = ({ webhook: { id, url } }: WebhookProps): JSX.Elemen
       operation="POST /v1/webhooks/:id/adopt"
       icon="check"
       tone="primary"
-      title={`Adopt ${hostOf(url)}?`}
+      title={`Adopt ${endpointOf(url)}?`}
       act={adopt}
     >
       <p class="two">
@@ -251,7 +251,7 @@ export const DeleteWebhook = ({ webhook: { id, url, created_at: at } }: WebhookP
       operation="DELETE /v1/webhooks/:id"
       icon="trash"
       tone="danger"
-      title={`Delete ${hostOf(url)}?`}
+      title={`Delete ${endpointOf(url)}?`}
       typed={hostOf(url)}
       act={remove}
     >

@@ -205,7 +205,9 @@ describe.skipIf(chromiumIsMissing)('the webhook screens', () => {
     await inDialog('Enable').click();
     await page.getByText('Active', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByLabel(/to confirm/).fill(new URL(takes.url).host);
+    const { host, pathname } = new URL(`${takes.url}/other`);
+    await page.getByRole('heading', { name: `Delete ${host}${pathname}?` }).waitFor();
+    await page.getByLabel(/to confirm/).fill(host);
     await inDialog('Delete').click();
     await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor();
     expect((await dashboard.api.get(`/v1/webhooks/${body.id}`)).status).toBe(404);
