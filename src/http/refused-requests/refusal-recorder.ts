@@ -148,9 +148,6 @@ const bodyOf = ({ request, withBody }: DescribedRequest, told: readonly FieldSen
 const shownBody = (body: RedactedBody | null): RefusedBody | null =>
   body === null || body.text === '' ? null : { text: body.text, formatted: body.formatted, cut: body.cut };
 
-const agentOf = (sent: string | undefined): string | null =>
-  sent === undefined ? null : redactSentence(sent, USER_AGENT_CHARACTERS_MAX);
-
 const domainOf = ({ member, auditor, domain }: Caller): string | null =>
   member === undefined && auditor === undefined ? domain.id : null;
 
@@ -167,6 +164,7 @@ interface DescribedRequest {
 export const describeRefusal = (refusal: Refusal, caller: Caller, described: DescribedRequest): DescribedRefusal => {
   const { request, reply, at } = described;
   const told = toldIn(refusal);
+  const agent = request.headers['user-agent'];
   const body = bodyOf(described, told);
   return {
     id: request.id,
@@ -184,7 +182,7 @@ export const describeRefusal = (refusal: Refusal, caller: Caller, described: Des
     problems: [...told.map((one) => fieldOf(one, body)), ...faultIn(refusal, body)].map(withoutNames),
     body: shownBody(body),
     clientAddress: request.ip,
-    userAgent: agentOf(request.headers['user-agent']),
+    userAgent: agent === undefined ? null : redactSentence(agent, USER_AGENT_CHARACTERS_MAX),
     durationMs: Math.round(reply.elapsedTime),
     addresses: body?.addresses ?? [],
   };
@@ -237,12 +235,14 @@ interface Alike {
   pending: number;
 }
 
-/** The dashboard renders a template while a member writes or reads it, and shows what is wrong there. */
+/** The dashboard shows beside a template what is wrong with it, asks which of two drafts stays, and waits for signatures. */
 const PREVIEWS: readonly (string | undefined)[] = ['/v1/templates/:id/render', '/v1/templates/:id/preview'];
+const ANSWERED: readonly (string | undefined)[] = ['precondition_failed', 'not_signed_yet'];
 
-/** Refusals that the dashboard expects: of previews, and challenges, which members answer before it repeats the request. */
+/** Refusals that the dashboard expects, and challenges, which members answer before it repeats the request. */
 const isExpected = ({ refusal, caller, routeOptions: { url } }: FastifyRequest): boolean =>
-  refusal?.code === 'presence_required' || (caller?.member !== undefined && PREVIEWS.includes(url));
+  refusal?.code === 'presence_required' ||
+  (caller?.member !== undefined && (PREVIEWS.includes(url) || ANSWERED.includes(refusal?.code)));
 
 export const createRefusalRecorder = ({
   refusedRequests,

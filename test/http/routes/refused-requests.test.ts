@@ -47,8 +47,13 @@ const list = async (query = '', key = admin.value): Promise<readonly AnyBody[]> 
   (await ask(`/v1/requests?limit=100${query}`, key)).body.data;
 
 describe('a refused request', () => {
-  test('is not shown if it previews what a member is writing', async () => {
-    const { body } = await ask('/v1/templates', admin.value, { name: 'Bill', subject: 'Bill', html: '<p>Bill</p>' });
+  test('is not shown if the dashboard answers it itself', async () => {
+    const { body } = await ask('/v1/templates', admin.value, {
+      alias: 'bill',
+      name: 'Bill',
+      subject: 'Bill',
+      html: '<p>Bill</p>',
+    });
     const invited = await ask('/v1/members', admin.value, {
       email: 'eva@example.test',
       name: 'Eva',
@@ -68,6 +73,13 @@ describe('a refused request', () => {
     const page = await service.request({ url: `/v1/templates/${body.id}/preview?version=99`, headers: { cookie } });
     expect(page.statusCode).toBeGreaterThanOrEqual(400);
     expect((await read(String(page.headers['x-request-id']))).error.code).toBe('not_found');
+    const stale = { 'if-match': '"stale"' };
+    const change = { method: 'PATCH', url: `/v1/templates/${body.id}`, payload: { subject: 'Mine' } } as const;
+    const conflict = await service.request({ ...change, headers: { cookie, ...SAME_ORIGIN, ...stale } });
+    expect(conflict.json().error.code).toBe('precondition_failed');
+    expect((await read(String(conflict.headers['x-request-id']))).error.code).toBe('not_found');
+    const ofKey = await service.request({ ...change, key: admin.value, headers: stale });
+    expect(await read(String(ofKey.headers['x-request-id']))).toMatchObject({ code: 'precondition_failed' });
     const byKey = await ask(url, admin.value, preview);
     expect(await read(byKey.id)).toMatchObject({ route: '/v1/templates/:id/render' });
   });
