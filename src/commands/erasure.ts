@@ -15,7 +15,7 @@ import { type Environment, environmentSchema } from '../domain/kernel/environmen
 import { DomainError } from '../domain/kernel/errors.ts';
 import type { RecordedEvent } from '../domain/kernel/event-store.ts';
 import { isId } from '../domain/kernel/ids.ts';
-import { erasureStream, messageStream, suppressionStream } from '../domain/kernel/streams.ts';
+import { erasureStream, inboundStream, messageStream, suppressionStream } from '../domain/kernel/streams.ts';
 import { isOpen, message } from '../domain/message/message.ts';
 import type { Contents, ErasedContent, Going } from '../domain/ports/contents.ts';
 import { deliveryId } from '../domain/ports/webhooks.ts';
@@ -151,6 +151,7 @@ export const together = (found: readonly ErasableData[]): ErasableData => ({
 
 const contentIdsIn = ({ data }: RecordedEvent): readonly string[] => [
   ...('contentId' in data ? [data.contentId] : []),
+  ...('rawId' in data ? [data.rawId] : []),
   ...('smtp' in data && typeof data.smtp?.replyId === 'string' ? [data.smtp.replyId] : []),
   ...('linkId' in data ? [data.linkId] : []),
 ];
@@ -216,6 +217,29 @@ export const findInMessage = async (
     waitingMessages: 0,
   };
 };
+
+/** A page of ids of inbound messages from or to an address, in both environments; empty: there are no more. */
+export type InboundOf = (by: {
+  readonly organizationId: string;
+  readonly digest: string;
+  /** Id of the last one of the page before; empty: from the start. */
+  readonly after: string;
+}) => Promise<readonly string[]>;
+
+/** Data in the inbound messages from or to the person, page by page. A message is removed as a whole. */
+export async function* findInInbound(
+  { store }: Pick<CommandContext, 'store'>,
+  inboundOf: InboundOf,
+  person: Person,
+): AsyncGenerator<ErasableData> {
+  const { organizationId, digest } = person;
+  let ids = await inboundOf({ organizationId, digest, after: '' });
+  while (ids.length > 0) {
+    const streams = await Promise.all(ids.map((id) => readWholeStream(store, inboundStream(id))));
+    yield { ...NOTHING_FOUND, ...inStream(streams.flat(), person) };
+    ids = await inboundOf({ organizationId, digest, after: ids.at(-1) ?? '' });
+  }
+}
 
 /** Addresses and evidence on the lists of both environments. */
 export const findInSuppressions = async (

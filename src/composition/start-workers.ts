@@ -40,6 +40,7 @@ import { workerPlaceOf } from './instances.ts';
 import { listenRefused, type RoleEvents, type RunningRole } from './lifecycle.ts';
 import { measureQueues, measureWebhookPosts } from './measure-service.ts';
 import { type Engines, type ServiceOverrides, withOwnConnections } from './open-engines.ts';
+import { openInboundMail } from './open-inbound.ts';
 import { openMail } from './open-mail.ts';
 import { auditCheckNotes, noteAuditCheck, noteWitnessPolicy } from './open-operator.ts';
 import { openQueues } from './open-queues.ts';
@@ -49,6 +50,7 @@ import { measureAudit, measureBillingStopped, measureDeliveries, measureExpiry }
 interface InboundReportParts {
   /** Transport of live mail, which forwards mail to the postmaster. */
   readonly transport: MailTransport;
+  readonly receivers: Workers['receivers'];
   /** Absent: no metrics. */
   readonly registry?: Registry | undefined;
 }
@@ -67,15 +69,16 @@ const counterIn = (registry: Registry | undefined): ((outcome: ReturnedOutcome) 
 };
 
 /**
- * Receives bounces and complaints when `BOUNCE_DOMAIN` is set.
+ * Receives bounces, complaints and mail for domains when `BOUNCE_DOMAIN` is set.
  * @throws {StartRefused} the certificate cannot be used, or the address cannot be listened on.
  */
 const startInboundReport = async (
   { bounceDomain, bouncePort, postmaster, host, tlsFiles }: Config,
-  { context, system, logger, closers }: Engines,
-  { transport, registry }: InboundReportParts,
+  engines: Engines,
+  { transport, receivers, registry }: InboundReportParts,
 ): Promise<void> => {
   if (bounceDomain === undefined) return;
+  const { context, system, logger, closers } = engines;
   const tls = await readTls(tlsFiles);
   const reader = closers.keep('inbound report reader', createInboundReportReader());
   const count = counterIn(registry);
@@ -88,6 +91,7 @@ const startInboundReport = async (
     domain: bounceDomain,
     take,
     reader,
+    inbound: openInboundMail(engines, { receivers, registry }),
     logger,
     postmaster: postmaster === undefined ? undefined : passing(postmaster),
   });
@@ -103,7 +107,7 @@ const startInboundReport = async (
   closers.add('inbound report listener', listener.close);
   const endRenewals = followRenewals({ tlsFiles, logger }, listener.useTls);
   closers.add('certificate renewal of the inbound report listener', async () => endRenewals());
-  logger.info({ port: listener.port }, 'receiving bounces and complaints');
+  logger.info({ port: listener.port }, 'receiving bounces and complaints, and mail for domains');
 };
 
 const SECOND_MS = 1_000;
@@ -241,8 +245,9 @@ export const openWorkers = async (
       retention,
       unfinished: readModels.erasures.unfinished,
       messagesTo: readModels.messages.to,
+      inboundOf: readModels.inbound.ofPerson,
       endpointsOf: readModels.webhooks.endpointsOf,
-      caughtUp: async () => readModels.waitFor(['messages', 'webhooks', 'erasures'], await store.head()),
+      caughtUp: async () => readModels.waitFor(['messages', 'inbound', 'webhooks', 'erasures'], await store.head()),
       roundEveryMs: overrides.erasureRoundMs,
     },
     feed: readModels.events.page,
@@ -255,6 +260,6 @@ export const openWorkers = async (
     ...(overrides.webhookTimes === undefined ? {} : { webhookTimes: overrides.webhookTimes }),
   });
   measureQueues(registry, workers.queues);
-  await startInboundReport(config, engines, { transport: mail.live, registry });
+  await startInboundReport(config, engines, { transport: mail.live, receivers: workers.receivers, registry });
   return { begin: workers.start, stop: workers.stop, isLeader: workers.isLeader, queues: workers.queues };
 };

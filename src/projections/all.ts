@@ -6,6 +6,7 @@ import { destinationsProjection } from './destinations.ts';
 import { domainsProjection } from './domains.ts';
 import { erasuresProjection } from './erasures.ts';
 import { eventsProjection } from './events/projection.ts';
+import { inboundProjection } from './inbound.ts';
 import { inboundRoutesProjection } from './inbound-routes.ts';
 import { liveViewsProjection } from './live-views.ts';
 import { messagesProjection } from './messages/projection.ts';
@@ -31,6 +32,7 @@ export const PROJECTIONS: readonly Projection[] = [
   topicsProjection,
   inboundRoutesProjection,
   erasuresProjection,
+  inboundProjection,
   deliveriesProjection,
   destinationsProjection,
   reputationProjection,

@@ -16,6 +16,7 @@ export type ProjectionName =
   | 'topics'
   | 'inbound-routes'
   | 'erasures'
+  | 'inbound'
   | 'deliveries'
   | 'destinations'
   | 'reputation'

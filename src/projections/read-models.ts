@@ -27,6 +27,7 @@ import { listSuspensions } from './destinations.ts';
 import { listDomains } from './domains.ts';
 import { listErasures, type UnfinishedErasures, unfinishedErasures } from './erasures.ts';
 import { placeAt, readFeed } from './events/queries.ts';
+import { type InboundOfPerson, inboundOfPerson, listInbound } from './inbound.ts';
 import { listInboundRoutes } from './inbound-routes.ts';
 import { keySends } from './messages/projection.ts';
 import { listMessages, messageStatuses, messagesTo } from './messages/queries.ts';
@@ -169,6 +170,10 @@ export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOpt
     erasures: {
       list: listed(listErasures),
       unfinished: (by: UnfinishedErasures) => unfinishedErasures(pool, by),
+    },
+    inbound: {
+      list: listed(listInbound),
+      ofPerson: (by: InboundOfPerson) => inboundOfPerson(pool, by),
     },
     deliveries: {
       due: (by: DueQuery) => dueDeliveries(pool, by),

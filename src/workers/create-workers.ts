@@ -3,6 +3,7 @@ import type { CommandContext } from '../commands/execute.ts';
 import { suppressRecipient } from '../commands/suppression.ts';
 import type { Plans } from '../domain/billing/plan.ts';
 import { destination } from '../domain/destination/suspension.ts';
+import { inboundRoute } from '../domain/inbound/route.ts';
 import type { Environment } from '../domain/kernel/environment.ts';
 import type { EventStore, RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { Message } from '../domain/message/message.ts';
@@ -37,7 +38,8 @@ import { createFindReleased, type HeldMail } from './delivery/released.ts';
 import { createSuspensionHolds } from './delivery/suspensions.ts';
 import { sweepDeliveries, type Timetable } from './delivery/sweep.ts';
 import { checkDomains, createCheckSchedule, createFormerKeys, destroyKeys } from './domains/check-domains.ts';
-import { createSendingDomains } from './domains/sending-domains.ts';
+import { createInboundRoutes, type InboundRoutes } from './domains/inbound-routes.ts';
+import { createSendingDomains, type SendingDomains } from './domains/sending-domains.ts';
 import { type ExpiredKeys, expireKeys } from './expire-keys.ts';
 import { createAuditors, createInMemoryProjections, createOrganizations } from './in-memory-projections.ts';
 import { createSendingHolds, evaluateReputation, type PageOfCounts } from './reputation.ts';
@@ -88,7 +90,7 @@ export interface WorkersDependencies extends AuditWork {
   /** Dependencies of erasures. Absent: erasures wait. */
   readonly erasing?: Pick<
     ErasePeople,
-    'retention' | 'unfinished' | 'messagesTo' | 'endpointsOf' | 'caughtUp' | 'roundEveryMs'
+    'retention' | 'unfinished' | 'messagesTo' | 'inboundOf' | 'endpointsOf' | 'caughtUp' | 'roundEveryMs'
   >;
   /** Outcomes of bulk mail by sender, and the limits of its reputation. Absent: reputation is not evaluated. */
   readonly senders?: { readonly counts: PageOfCounts; readonly limits: ReputationLimits };
@@ -126,6 +128,8 @@ export interface Workers {
   /** Whether it does what one process does for all. */
   isLeader(): boolean;
   readonly queues: DeliveryQueues;
+  /** Domains that receive mail, and their routes; null until all are known. */
+  receivers(): (Pick<SendingDomains, 'receiverOf'> & Pick<InboundRoutes, 'routeOf'>) | null;
 }
 
 /** Jobs taken at once by a process, of each message class. A job ends when its messages wait for their destination. */
@@ -196,10 +200,12 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   };
   const claimForAll = (): void => readyEndpoints.add(endpoints.enabled());
 
+  const inboundRoutes = createInboundRoutes();
   const projections = createInMemoryProjections(store, [
     { category: webhook.category, apply: endpoints.apply, onChange: claimForAll },
     { category: sendingDomain.category, apply: sendingDomains.apply },
     { category: domainRecords.category, apply: sendingDomains.applyRecords },
+    { category: inboundRoute.category, apply: inboundRoutes.apply },
     { category: sendingDomain.category, apply: shared.checkSchedule.apply },
     { category: sendingDomain.category, apply: shared.formerKeys.apply },
     { category: destination.category, apply: applyDestination },
@@ -259,6 +265,8 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   Object.assign(jobs, auditJobs({ ...shared, caughtUp: projections.caughtUp }, deps));
   const loops: Loop[] = [];
   let stopping = false;
+  let knowsAll = false;
+  projections.caughtUp.then(() => (knowsAll = true)).catch(() => undefined); // it fails only if the service ends first
 
   /** Waits for the projections: mail of a deleted domain or a paused sender must not leave. */
   const startDelivery = async (): Promise<void> => {
@@ -273,6 +281,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   return {
     isLeader: leadership.isLeader,
     queues: deliveryQueues,
+    receivers: () => (knowsAll ? { receiverOf: sendingDomains.receiverOf, routeOf: inboundRoutes.routeOf } : null),
     start: () => {
       startDelivery().catch(() => undefined); // it fails only if the service ends first
       for (const [name, work] of Object.entries(jobs)) loops.push(supervise(deps, name, work));

@@ -144,8 +144,10 @@ export const createErasing = () => {
       leadership: { isLeader: () => true },
       unfinished: readModels.erasures.unfinished,
       messagesTo: readModels.messages.to,
+      inboundOf: readModels.inbound.ofPerson,
       endpointsOf: readModels.webhooks.endpointsOf,
-      caughtUp: async () => readModels.waitFor(['messages', 'webhooks', 'erasures'], await context.store.head()),
+      caughtUp: async () =>
+        readModels.waitFor(['messages', 'inbound', 'webhooks', 'erasures'], await context.store.head()),
       roundEveryMs: 1,
     };
     await erasePeople(parts)(ended.signal, () => {

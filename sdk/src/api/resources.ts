@@ -1326,8 +1326,8 @@ export const erasures = (call: Call) => ({
    *
    * Removes everything stored about an address, in both environments, and cancels mail to it that has not been sent.
    *
-   * - Removed: the contents of messages to the address, once the messages have ended for all of their recipients; replies of
-   *   mail servers; clicked links; notes and evidence of suppressions; responses of webhooks; captured mail; and the address
+   * - Removed: the contents of messages to the address, once the messages have ended for all of their recipients; inbound
+   *   messages from and to the address; replies of mail servers; clicked links; notes and evidence of suppressions; responses of webhooks; captured mail; and the address
    *   as a contact of the organization or of an auditor.
    * - Kept: ids, digests, recipient domains, times, codes, counts, and suppressions (by digest).
    *

@@ -5,6 +5,7 @@ import { type ReturnToken, readReturnPath } from '../../domain/message/tokens.ts
 import type { MailTransport, OutgoingMail } from '../../domain/ports/mail.ts';
 import { createWorkerThreads, type Logger, type System, withTurns } from '../../lib/async/async.ts';
 import { type SmtpTask, smtpAnswer } from '../../lib/smtp/smtp.ts';
+import type { InboundMail } from '../inbound/receive-inbound.ts';
 import { readInboundReport } from './read-inbound-report.ts';
 
 /** Bytes kept of a mail. A report precedes the message that it returns. Less could lose a report, more costs memory. */
@@ -40,6 +41,8 @@ interface InboundReportOptions {
   readonly domain: string;
   /** Resolves once its consequences, if any, are in the log. If it rejects, the sender must retry. */
   take(received: ReturnedMail): Promise<void>;
+  /** Mail for domains that receive it; absent: only reports are received. */
+  readonly inbound?: InboundMail | undefined;
   /** Absent: mail to the postmaster is rejected. */
   readonly postmaster?: Postmaster | undefined;
   readonly reader: InboundReportReader;
@@ -87,29 +90,48 @@ const destinationOf = ({ address }: Pick<SMTPServerAddress, 'address'>, domain: 
   return tokenOf(localPart);
 };
 
-/** Why the address is rejected; undefined if it is accepted. */
-const refusalOf = (destination: Destination | undefined, { domain, postmaster }: InboundReportOptions) => {
-  if (destination === undefined) return smtpAnswer(550, '5.1.1 nothing is received there');
-  if (destination !== 'postmaster' || postmaster !== undefined) return undefined;
+/** Why the address is rejected; null if it is accepted. */
+const refusalOf = (destination: Destination, { domain, postmaster }: InboundReportOptions): Error | null => {
+  if (destination !== 'postmaster' || postmaster !== undefined) return null;
   return smtpAnswer(
     550,
     `5.2.1 ${domain} sends mail and receives reports only: mail to its postmaster is not read here`,
   );
 };
 
+const SEPARATELY = smtpAnswer(452, '4.5.3 send the message to this recipient in a transaction of its own');
+
+const refusalOfInbound = (
+  inbound: InboundMail | undefined,
+  address: SMTPServerAddress,
+  accepted: readonly SMTPServerAddress[],
+): Error | null =>
+  inbound === undefined ? smtpAnswer(550, '5.1.1 nothing is received there') : inbound.refusalOf(address, accepted);
+
 /**
  * Receives returned mail: delivery reports, complaints, unsubscribe requests. It never sends mail in response, so that
  * no two machines write to each other. A mail is accepted once its consequences are in the log.
  */
 export const createInboundReportTask = (options: InboundReportOptions): SmtpTask => {
-  const { domain, reader, take, postmaster, logger } = options;
+  const { domain, reader, take, postmaster, inbound, logger } = options;
+
+  /** A transaction is either for recipients of reports or for those of inbound mail. */
+  const isInbound = (address: SMTPServerAddress): boolean => destinationOf(address, domain) === undefined;
+
+  const refusalOfRecipient = (address: SMTPServerAddress, accepted: readonly SMTPServerAddress[]): Error | null => {
+    const destination = destinationOf(address, domain);
+    const refused =
+      destination === undefined ? refusalOfInbound(inbound, address, accepted) : refusalOf(destination, options);
+    const [first = address] = accepted;
+    return refused ?? (isInbound(first) === isInbound(address) ? null : SEPARATELY);
+  };
 
   const takeFor = async (destinations: readonly Destination[], { raw }: MailHead, network: string): Promise<void> => {
     const tokens = destinations.filter((each) => each !== 'postmaster');
     if (tokens.length > 0) await take({ tokens, mail: await reader.read(raw, network) });
   };
 
-  const receive = async (stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void> => {
+  const receiveReport = async (stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void> => {
     const { envelope, remoteAddress } = session;
     const kept = await keptOf(stream);
     if (stream.sizeExceeded) throw smtpAnswer(552, '5.3.4 the message is too large');
@@ -121,9 +143,14 @@ export const createInboundReportTask = (options: InboundReportOptions): SmtpTask
     await postmaster?.pass(kept.raw, envelope.mailFrom === false ? '' : envelope.mailFrom.address);
   };
 
+  const receive = (stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void> =>
+    inbound !== undefined && session.envelope.rcptTo.some(isInbound)
+      ? inbound.receive(stream, session)
+      : receiveReport(stream, session);
+
   const failure = (error: unknown): Error => {
     if (error instanceof Error && 'responseCode' in error) return error;
-    logger.error({ err: error }, 'could not record a returned message: the sending server will retry');
+    logger.error({ err: error }, 'could not record a received message: the sending server will retry');
     return smtpAnswer(451, '4.3.0 it could not be recorded: bring it again');
   };
 
@@ -138,7 +165,7 @@ export const createInboundReportTask = (options: InboundReportOptions): SmtpTask
       closeTimeout: CLOSE_MS,
       onRcptTo: (address, { envelope }, callback) => {
         const isFull = envelope.rcptTo.length >= RECIPIENTS_MAX;
-        const refused = refusalOf(destinationOf(address, domain), options);
+        const refused = refusalOfRecipient(address, envelope.rcptTo);
         callback(refused ?? (isFull ? smtpAnswer(452, '4.5.3 too many recipients') : null));
       },
       onData: (stream, session, callback) => {

@@ -132,7 +132,7 @@ const captured = (ids: string, domains: string): string => `
   and substring(encode(substring(raw from 1 for 65536), 'escape') from '(?in)^message-id:\\s*(<[^>]*>)') = any (${ids})`;
 
 const counted = (contents: string): string => `
-  (select count(*) from ${contents} where kind in ('message', 'partly_erased'))::int as messages,
+  (select count(*) from ${contents} where kind in ('message', 'inbound', 'partly_erased'))::int as messages,
   (select count(*) from ${contents} where kind = 'reply')::int as replies,
   (select count(*) from ${contents} where kind = 'link')::int as links,
   (select count(*) from ${contents} where kind = 'suppression')::int as suppression_evidence,

@@ -30,7 +30,7 @@ export const inbound: Aggregate<Inbound, InboundEvent> = {
   },
 };
 
-/** What identifies a copy of a mail, so that a client which lost our answer and sends it again makes no second one. */
+/** Identifies a copy of a mail, so that a client which lost our answer and sends it again makes no second one. */
 interface InboundIdentity {
   readonly organizationId: string;
   readonly environment: Environment;

@@ -16,7 +16,7 @@ const htmlRule = z.enum(HTML_RULES);
 const htmlValidation = z.object({ api: htmlRule, compat: htmlRule, smtp: htmlRule });
 export type HtmlEntry = keyof z.output<typeof htmlValidation>;
 
-/** What happens to inbound mail that fails DMARC. `refuse` applies if the sender's domain asks for more than reports. */
+/** Treatment of inbound mail that fails DMARC. `refuse` applies if the sender's domain asks for more than reports. */
 export const INBOUND_DMARC_POLICIES = ['accept', 'mark', 'refuse'] as const;
 
 /** Higher: keeps personal data longer than needed. */

@@ -121,7 +121,7 @@ export interface InboundAttachment {
   readonly contentId: string | null;
 }
 
-/** What was read from an inbound message, and the addresses of its envelope. */
+/** Contents of an inbound message as read, and the addresses of its envelope. */
 export interface InboundBody {
   readonly kind: 'inbound';
   readonly inboundId: string;
@@ -135,9 +135,9 @@ export interface InboundBody {
   readonly cc: readonly Mailbox[];
   readonly replyTo: readonly Mailbox[];
   readonly subject: string;
-  /** `Date` as written; null if there is none. */
+  /** `Date` as written; null without one. */
   readonly date: string | null;
-  /** With angle brackets; null if there is none. */
+  /** With angle brackets; null without one. */
   readonly internetMessageId: string | null;
   /** Decoded header fields, in order. */
   readonly headers: readonly RepeatedHeader[];
@@ -148,7 +148,7 @@ export interface InboundBody {
   /** The text without what it quotes, and without the signature. */
   readonly reply: string | null;
   readonly attachments: readonly InboundAttachment[];
-  /** What could not be read, in phrases. Empty: the mail was read as a whole. */
+  /** Phrases that say what could not be read. Empty: the mail was read as a whole. */
   readonly problems: readonly string[];
 }
 

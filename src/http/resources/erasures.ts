@@ -3,6 +3,7 @@ import { contactsTo } from '../../commands/auditor.ts';
 import {
   digestOfAddress,
   type ErasableData,
+  findInInbound,
   findInMessage,
   findInSuppressions,
   loadErasure,
@@ -96,8 +97,8 @@ const address = addressField().describe(
 
 const REQUEST_DESCRIPTION = `Removes everything stored about an address, in both environments, and cancels mail to it that has not been sent.
 
-- Removed: the contents of messages to the address, once the messages have ended for all of their recipients; replies of
-  mail servers; clicked links; notes and evidence of suppressions; responses of webhooks; captured mail; and the address
+- Removed: the contents of messages to the address, once the messages have ended for all of their recipients; inbound
+  messages from and to the address; replies of mail servers; clicked links; notes and evidence of suppressions; responses of webhooks; captured mail; and the address
   as a contact of the organization or of an auditor.
 - Kept: ids, digests, recipient domains, times, codes, counts, and suppressions (by digest).
 
@@ -170,6 +171,11 @@ const findAll = async (
   const contacts = { ...NOTHING_FOUND, contentIds: await contactsTo(context, person, auditors.values()) };
   const found: ErasableData[] = [await findInSuppressions(context, person), contacts];
   let pages = 0;
+  for await (const each of findInInbound(context, readModels.inbound.ofPerson, person)) {
+    if (pages === PREVIEW_PAGES_MAX) return { found: together(found), hasMore: true };
+    pages += 1;
+    found.push(each);
+  }
   for await (const messageIds of pagesTo(readModels.messages.to, person)) {
     if (pages === PREVIEW_PAGES_MAX) return { found: together(found), hasMore: messageIds.length > 0 };
     pages += 1;
@@ -196,7 +202,7 @@ export const previewErasureRoute = endpoint(
   },
   async ({ caller, body }, route) => {
     const { deps } = route;
-    await readYourWrites(deps, ['messages', 'webhooks']);
+    await readYourWrites(deps, ['messages', 'inbound', 'webhooks']);
     const person = await personOf(deps, caller, body.address);
     const { found, hasMore } = await findAll(route, person);
     const counts = await deps.retention.countErasable({ organizationId: caller.organizationId, ...found });

@@ -5,7 +5,12 @@ import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { RecordKind } from '../../domain/sending-domain/events.ts';
 import { returnPathHost } from '../../domain/sending-domain/records-to-publish.ts';
-import { type ExistingSendingDomain, isVerified, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
+import {
+  type ExistingSendingDomain,
+  isVerified,
+  type SendingDomain,
+  sendingDomain,
+} from '../../domain/sending-domain/sending-domain.ts';
 import type { SigningKey } from '../../lib/smtp/smtp.ts';
 
 /**
@@ -30,6 +35,8 @@ export interface SendingDomains {
   deletedBy(message: Pick<ExistingMessage, 'accepted' | 'acceptedAt'>): string | null;
   /** Whether it is deleted and was not registered again. */
   isDeleted(domainId: string): boolean;
+  /** The verified domain of that name that receives mail; null: none. */
+  receiverOf(name: string): { readonly organizationId: string; readonly domainId: string } | null;
   /** The oldest domain of an organization that may send live mail; null: none may. Looks through all domains. */
   sendableOf(organizationId: string): { readonly id: string; readonly name: string } | null;
 }
@@ -46,8 +53,17 @@ export const createSendingDomains = ({ secrets, capturing }: SendingDomainsOptio
   const returning = new Set<string>();
   /** Ids of domains whose tracking host was seen to lead here. */
   const tracking = new Set<string>();
+  /** Ids of domains that receive mail, by name. A verified name belongs to one domain. */
+  const receivers = new Map<string, string>();
   /** Deleted domains: by which actor, and when each was registered again (ISO 8601), or null. */
   const deleted = new Map<string, { readonly actor: string; readonly registeredAgain: string | null }>();
+
+  const noteReceiver = (id: string, domain: SendingDomain): void => {
+    if (domain.status === 'absent') return;
+    const receives = domain.status === 'registered' && domain.inbound.mx && isVerified(domain, capturing === true);
+    if (receives) receivers.set(domain.name, id);
+    else if (receivers.get(domain.name) === id) receivers.delete(domain.name);
+  };
 
   return {
     apply: (event) => {
@@ -57,6 +73,7 @@ export const createSendingDomains = ({ secrets, capturing }: SendingDomainsOptio
       const after = sendingDomain.evolve(before, event as RecordedEvent<SendingDomainEvent>, event.metadata);
       if (after.status === 'registered') domains.set(id, after);
       else domains.delete(id);
+      noteReceiver(id, after);
       const { actor, occurredAt } = event.metadata;
       if (event.type === 'DomainDeleted') deleted.set(id, { actor, registeredAgain: null });
       const gone = deleted.get(id);
@@ -85,6 +102,10 @@ export const createSendingDomains = ({ secrets, capturing }: SendingDomainsOptio
       if (gone === undefined) return null;
       const { actor, registeredAgain } = gone;
       return registeredAgain === null || acceptedAt < registeredAgain ? actor : null;
+    },
+    receiverOf: (name) => {
+      const domain = domains.get(receivers.get(name) ?? '');
+      return domain === undefined ? null : { organizationId: domain.organizationId, domainId: domain.domainId };
     },
     isDeleted: (domainId) => deleted.get(domainId)?.registeredAgain === null,
     sendableOf: (organizationId) => {

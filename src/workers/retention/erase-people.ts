@@ -4,8 +4,10 @@ import {
   completeErasure,
   type Endpoint,
   type ErasableData,
+  findInInbound,
   findInMessage,
   findInSuppressions,
+  type InboundOf,
   type MessagesTo,
   type Person,
   pagesTo,
@@ -45,6 +47,7 @@ export interface ErasePeople {
   /** Those that are not known to be done, by id. */
   unfinished(by: { readonly after: string; readonly limit: number }): Promise<readonly ExistingErasure[]>;
   readonly messagesTo: MessagesTo;
+  readonly inboundOf: InboundOf;
   endpointsOf(organizationId: string): Promise<readonly Endpoint[]>;
   /** Waits until read models have what the log holds now. @returns false: not in time. */
   caughtUp(): Promise<boolean>;
@@ -70,7 +73,8 @@ interface ErasureProgress {
 }
 
 export const erasePeople = (parts: ErasePeople): Work => {
-  const { retention, store, system, leadership, auditors, unfinished, messagesTo, endpointsOf, caughtUp } = parts;
+  const { retention, store, system, leadership, auditors, unfinished, messagesTo, inboundOf, endpointsOf, caughtUp } =
+    parts;
   const { roundEveryMs = ROUND_EVERY_MS } = parts;
   const context = { store, system };
   /** When erasures that wait are walked again, by id. */
@@ -107,6 +111,10 @@ export const erasePeople = (parts: ErasePeople): Work => {
     let removed = await remove(running, { ...inSuppressions, contentIds });
     removed += await retention.eraseRefusedRequests(running);
     removed += await retention.eraseMemberViews(running);
+    for await (const found of findInInbound(context, inboundOf, person)) {
+      removed += await remove(running, found);
+      signal.throwIfAborted();
+    }
     let waitingMessages = 0;
     for await (const messageIds of pagesTo(messagesTo, person)) {
       const begunMs = system.monotonicMs();

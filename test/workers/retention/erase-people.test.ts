@@ -7,6 +7,7 @@ import type { Retention } from '../../../src/domain/ports/contents.ts';
 import { deliveryId } from '../../../src/domain/ports/webhooks.ts';
 import { ADDRESS, formsIn } from '../../support/traces.ts';
 import { createErasing } from '../erasing.ts';
+import { receiveOne } from '../inbound/receive-one.ts';
 
 describe('the erasure of a person', () => {
   const { ask, send, erase, attempt, suppressAsWorker, click, capture, rounds, dump, ...made } = createErasing();
@@ -101,6 +102,26 @@ describe('the erasure of a person', () => {
     expect(told[0]?.body.data).toContainEqual(
       expect.objectContaining({ type: 'erasure.completed', data: { erasure_id: id, erased: removed } }),
     );
+  });
+
+  test.each([
+    ['from', { from: ADDRESS, to: 'support@example.test' }],
+    ['to', { from: 'bob@example.org', to: ADDRESS }],
+  ])('removes inbound mail %s the person, and no other', async (_way, addresses) => {
+    const organizationId = made.organizationId();
+    await receiveOne(made.context(), { organizationId, ...addresses });
+    await receiveOne(made.context(), { organizationId, from: 'bob@example.org', to: 'support@example.test' });
+    const kinds = `select kind from vault.contents where kind like 'inbound%' or kind = 'erased' order by kind`;
+    expect((await made.pool().query(kinds)).rows).toHaveLength(4);
+    const preview = await ask('POST', '/v1/erasures/preview', { address: ADDRESS });
+    expect(preview.body).toMatchObject({ would_remove: { messages: 1 }, has_more: false });
+    const id = await erase();
+    await rounds(2);
+    const { body } = await ask('GET', `/v1/erasures/${id}`);
+    expect(body).toMatchObject({ state: 'completed', certificate: { removed: { messages: 1 } } });
+    const left = (await made.pool().query(kinds)).rows.map(({ kind }) => kind);
+    expect(left).toEqual(['erased', 'erased', 'inbound', 'inbound_raw']);
+    expect(formsIn(await dump())).toEqual([]);
   });
 
   test('still counts a later bounce, but stores nothing that it or a click contains', async () => {

@@ -5,6 +5,7 @@ import { createPostgresRetention } from '../../../src/adapters/retention/postgre
 import { createSystem } from '../../../src/adapters/system.ts';
 import { removeAuditor } from '../../../src/commands/auditor.ts';
 import type { Origin } from '../../../src/commands/execute.ts';
+import { loadInbound } from '../../../src/commands/inbound/receive-mail.ts';
 import { removeMember } from '../../../src/commands/member.ts';
 import { cancelMessage } from '../../../src/commands/message/attempt.ts';
 import { loadOrganization } from '../../../src/commands/organization.ts';
@@ -17,6 +18,7 @@ import { type DatabaseService, startDatabaseService } from '../../http/support/d
 import { operator } from '../../http/support/service.ts';
 import { allRows } from '../../projections/support/read-model-rows.ts';
 import { silentLogger } from '../../support/logger.ts';
+import { receiveOne } from '../inbound/receive-one.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -85,6 +87,18 @@ describe('retention', () => {
     })(ended.signal, () => ended.abort());
     return expired;
   };
+
+  test('removes inbound mail that is old enough, its original too', async () => {
+    const mail = { organizationId, from: 'ann@example.net', to: 'support@example.test' };
+    const inboundId = await receiveOne(service.deps.context, mail);
+    const { inbound } = await loadInbound(service.deps.context, organizationId, inboundId);
+    const ids = [inbound.contentId, inbound.rawId];
+    expect(await round()).toBe(0);
+    await pool.query(`update vault.contents set created_at = now() - interval '31 days' where id = any ($1)`, [ids]);
+    expect(await round()).toBe(2);
+    const { rows } = await pool.query('select kind, subject_words from vault.contents where id = any ($1)', [ids]);
+    expect(rows).toEqual([1, 2].map(() => ({ kind: 'expired', subject_words: null })));
+  });
 
   test('removes contents that are old enough, records it, and removes them once', async () => {
     const { id } = (await send({ subject: 'Hello, goodbye', tags: [{ name: 'kind', value: 'x' }] })).body;
