@@ -10,6 +10,7 @@ import { EVENTSTOREDB_CRASHES } from './eventstoredb.ts';
 import { FAIL_POINT_CRASHES } from './fail-points.ts';
 import { FIRST_START_CRASHES } from './first-start.ts';
 import { HOLD_CRASHES } from './holds.ts';
+import { INBOUND_MAIL_CRASHES } from './inbound-mail.ts';
 import { RETURNED_MAIL_CRASHES } from './inbound-reports.ts';
 import { INVOICE_CRASHES } from './invoices.ts';
 import { MAIL_SETTINGS_CRASHES } from './mail-settings.ts';
@@ -40,6 +41,7 @@ export const CRASHES: readonly Scenario[] = [
   ...ENGAGEMENT_CRASHES,
   ...DESTINATION_CRASHES,
   ...RETURNED_MAIL_CRASHES,
+  ...INBOUND_MAIL_CRASHES,
   ...SUBMISSION_CRASHES,
   ...HOLD_CRASHES,
   ...WARM_UP_CRASHES,

@@ -9,7 +9,7 @@ const ELSEWHERE = [
   ...['append-held', 'append-lost', 'append-unsent', 'append-report', 'append-unsubscription', 'append-suppression'],
   ...['append-engagement', 'append-suspension', 'append-places', 'append-reputation', 'append-release'],
   ...['append-keys', 'append-check', 'append-destroyed', 'append-erased', 'append-invoice', 'append-checkpoint'],
-  'append-cosignature',
+  ...['append-cosignature', 'append-inbound'],
   ...['append-other'],
   ...['contents-put', 'secret-put', 'secret-destroy', 'note-put', 'content-expire', 'webhook-replay'],
   ...['content-erase', 'erasure-note'],

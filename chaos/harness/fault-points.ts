@@ -20,6 +20,8 @@ const STEPS = [
   'append-unsubscription',
   /** Records an open or click. */
   'append-engagement',
+  /** Records an inbound message before its client is answered. */
+  'append-inbound',
   'append-suppression',
   /** Suspends a destination. */
   'append-suspension',
@@ -163,7 +165,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   RecipientsResent: 'append-other',
   RecipientUnsubscribed: 'append-unsubscription',
 
-  InboundReceived: 'append-other',
+  InboundReceived: 'append-inbound',
 
   DestinationSuspended: 'append-suspension',
   DestinationReleased: 'append-release',

@@ -62,7 +62,8 @@ export const firstAdminKey = ({ keys, serviceSecrets }: Directory): KeyEntry | u
   [...keys.values()].find(({ key }) => key.environment === 'live' && serviceSecrets.has(key.keyId));
 
 const DEFAULT_ORGANIZATION = 'default';
-const DEFAULT_DOMAIN = 'example.test';
+/** Domain of the organization that the first start creates. */
+export const DEFAULT_DOMAIN = 'example.test';
 
 /** Vault rows for later starts: the first keys were created, and were printed. */
 const CREATED = 'first-keys-made';

@@ -4,9 +4,11 @@ import { createInboundReader } from '../adapters/inbound/inbound-reader.ts';
 import { createInboundMail, type InboundMail, type InboundMailOptions } from '../adapters/inbound/receive-inbound.ts';
 import { internalOrigin } from '../commands/execute.ts';
 import { RECEIVE_OUTCOMES, type ReceiveOutcome, receiveMail } from '../commands/inbound/receive-mail.ts';
+import { INBOUND_TEST_DOMAIN } from '../domain/inbound/inbound.ts';
 import { createBodyBudget } from '../lib/http/http.ts';
 import { domainOf } from '../lib/mime/mime.ts';
 import type { Workers } from '../workers/create-workers.ts';
+import { DEFAULT_DOMAIN } from './first-start.ts';
 import type { Engines } from './open-engines.ts';
 
 /** Every outcome starts at 0, so that alerts can refer to one that has not happened yet. */
@@ -28,17 +30,35 @@ interface InboundMailParts {
   readonly registry?: Registry | undefined;
 }
 
-/** Finds recipients by the domains and routes that this process has in memory. */
+type Receivers = NonNullable<ReturnType<Workers['receivers']>>;
+
+/** The domain that receives mail under a name. */
+const ownerOf = (known: Receivers, name: string, trialDomain: string | null): ReturnType<Receivers['receiverOf']> =>
+  trialDomain !== null && name === INBOUND_TEST_DOMAIN ? known.verifiedOf(trialDomain) : known.receiverOf(name);
+
+type Recipient = ReturnType<InboundMailOptions['find']>;
+
+const routed = (
+  known: Receivers,
+  { organizationId, domainId }: NonNullable<ReturnType<Receivers['receiverOf']>>,
+  address: string,
+): Recipient => {
+  const route = known.routeOf(domainId, address.slice(0, address.lastIndexOf('@')));
+  if (route === null) return { organizationId, domainId, address, route };
+  const { routeId, action, webhookId } = route;
+  return action === 'refuse' ? 'refused' : { organizationId, domainId, address, route: { routeId, action, webhookId } };
+};
+
+/**
+ * Finds recipients by the domains and routes that this process has in memory.
+ * @param trialDomain receives the mail to `INBOUND_TEST_DOMAIN` too; null: none does.
+ */
 export const findRecipient =
-  (receivers: Workers['receivers']): InboundMailOptions['find'] =>
+  (receivers: Workers['receivers'], trialDomain: string | null = null): InboundMailOptions['find'] =>
   (address) => {
     const known = receivers();
-    const owner = known?.receiverOf(domainOf(address)) ?? null;
-    if (known === null || owner === null) return null;
-    const route = known.routeOf(owner.domainId, address.slice(0, address.lastIndexOf('@')));
-    if (route === null) return { ...owner, address, route };
-    const { routeId, action, webhookId } = route;
-    return action === 'refuse' ? 'refused' : { ...owner, address, route: { routeId, action, webhookId } };
+    const owner = known && ownerOf(known, domainOf(address), trialDomain);
+    return known && owner && routed(known, owner, address);
   };
 
 /** Opens the reader of inbound mail and what records it. */
@@ -52,7 +72,7 @@ export const openInboundMail = (
   return createInboundMail({
     bodies: createBodyBudget(),
     isReady: () => receivers() !== null,
-    find: findRecipient(receivers),
+    find: findRecipient(receivers, context.capturing ? DEFAULT_DOMAIN : null),
     receive: async (mail) => {
       const { organizationId } = mail;
       const causeId = system.uuid();

@@ -130,7 +130,7 @@ const startRoles = async (
     session,
     ...events
   }: RoleEvents & { isStarted(): boolean; readonly overrides: ServiceOverrides; readonly session: KeptSessionLock },
-): Promise<RunningApi | undefined> => {
+): Promise<{ readonly api: RunningApi | undefined; readonly places: readonly string[] }> => {
   const { roles } = config;
   const { closers, system, logger } = engines;
   const registry = await startMetrics(config, engines);
@@ -149,7 +149,7 @@ const startRoles = async (
     closers.add('API', api.stop);
   }
   workers?.begin();
-  return api;
+  return { api, places: workers?.places ?? [] };
 };
 
 const noteMail = ({ context, system }: Engines, config: Config): Promise<void> =>
@@ -192,10 +192,15 @@ const startService = async (
     // Before any role reads or writes. If this start fails later, the next one replaces the keys.
     const first = roles.has('api') ? await firstStartOnce(engines, config) : NOTHING_TO_SHOW;
     let started = false;
-    const api = await startRoles(config, engines, { ...events, overrides, session, isStarted: () => started });
+    const { api, places: listening } = await startRoles(config, engines, {
+      ...events,
+      overrides,
+      session,
+      isStarted: () => started,
+    });
     if (api !== undefined) await noteApi(engines, api);
     started = true;
-    const places = [...engines.places, ...listenPlace(config), ...submissionPlace(config, api)];
+    const places = [...engines.places, ...listenPlace(config), ...submissionPlace(config, api), ...listening];
     return { baseUrl: api?.baseUrl, ...first, places, stop: closers.closeAll };
   } catch (error) {
     await closers.closeAll();

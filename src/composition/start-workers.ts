@@ -13,6 +13,7 @@ import { createHttpWitnesses } from '../adapters/witnesses.ts';
 import { withoutForeign } from '../commands/foreign-events.ts';
 import { checkDomainWhenDue } from '../commands/sending-domain/check-domain.ts';
 import type { Config } from '../config.ts';
+import { INBOUND_TEST_DOMAIN } from '../domain/inbound/inbound.ts';
 import { clientNetworkOf } from '../domain/kernel/addresses.ts';
 import type { MailTransport } from '../domain/ports/mail.ts';
 import { serializePosts } from '../http/compat/webhook-formats.ts';
@@ -68,27 +69,44 @@ const counterIn = (registry: Registry | undefined): ((outcome: ReturnedOutcome) 
   return (outcome) => counter.inc({ outcome });
 };
 
+interface ListenerPlace {
+  /** Domain of the addresses for reports. */
+  readonly domain: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** null: nothing is received. */
+const listenerPlace = ({ bounceDomain, bouncePort, host, mail }: Config): ListenerPlace | null => {
+  if (bounceDomain !== undefined) return { domain: bounceDomain, host, port: bouncePort };
+  return mail.kind === 'capture' ? { domain: INBOUND_TEST_DOMAIN, host: '127.0.0.1', port: 0 } : null;
+};
+
 /**
- * Receives bounces, complaints and mail for domains when `BOUNCE_DOMAIN` is set.
+ * Receives bounces, complaints and mail for domains when `BOUNCE_DOMAIN` is set, and mail to try it on a free port of this
+ * machine where mail is captured. @returns where it listens, in sentences.
  * @throws {StartRefused} the certificate cannot be used, or the address cannot be listened on.
  */
 const startInboundReport = async (
-  { bounceDomain, bouncePort, postmaster, host, tlsFiles }: Config,
+  config: Config,
   engines: Engines,
   { transport, receivers, registry }: InboundReportParts,
-): Promise<void> => {
-  if (bounceDomain === undefined) return;
+): Promise<readonly string[]> => {
+  const { postmaster, tlsFiles } = config;
+  const place = listenerPlace(config);
+  if (place === null) return [];
+  const { domain, host, port } = place;
   const { context, system, logger, closers } = engines;
   const tls = await readTls(tlsFiles);
   const reader = closers.keep('inbound report reader', createInboundReportReader());
   const count = counterIn(registry);
   const take = createRecordInboundReport({ context, system, logger, count });
   const passing = (address: string): Postmaster => {
-    const { pass } = createPostmaster({ domain: bounceDomain, address, transport, system, logger });
+    const { pass } = createPostmaster({ domain, address, transport, system, logger });
     return { pass: (raw, from) => pass(raw, from).then(() => count('postmaster')) };
   };
   const task = createInboundReportTask({
-    domain: bounceDomain,
+    domain,
     take,
     reader,
     inbound: openInboundMail(engines, { receivers, registry }),
@@ -97,17 +115,20 @@ const startInboundReport = async (
   });
   const listener = await startSmtpListener(task, {
     host,
-    port: bouncePort,
+    port,
     tls,
     networkOf: clientNetworkOf,
     logger,
   }).catch((error: unknown) => {
-    throw listenRefused(error, { host, port: bouncePort, variable: 'BOUNCE_PORT' });
+    throw listenRefused(error, { host, port, variable: 'BOUNCE_PORT' });
   });
   closers.add('inbound report listener', listener.close);
   const endRenewals = followRenewals({ tlsFiles, logger }, listener.useTls);
   closers.add('certificate renewal of the inbound report listener', async () => endRenewals());
   logger.info({ port: listener.port }, 'receiving bounces and complaints, and mail for domains');
+  return engines.context.capturing
+    ? [`Mail by SMTP to any address at ${INBOUND_TEST_DOMAIN} is received at ${host}:${listener.port}`]
+    : [];
 };
 
 const SECOND_MS = 1_000;
@@ -151,6 +172,8 @@ export const nightlyCheck = (
 });
 
 export interface OpenedWorkers extends RunningRole {
+  /** Where it listens, in sentences. */
+  readonly places: readonly string[];
   /** Nothing is sent before. */
   begin(): void;
   readonly isLeader: Workers['isLeader'];
@@ -260,6 +283,10 @@ export const openWorkers = async (
     ...(overrides.webhookTimes === undefined ? {} : { webhookTimes: overrides.webhookTimes }),
   });
   measureQueues(registry, workers.queues);
-  await startInboundReport(config, engines, { transport: mail.live, receivers: workers.receivers, registry });
-  return { begin: workers.start, stop: workers.stop, isLeader: workers.isLeader, queues: workers.queues };
+  const places = await startInboundReport(config, engines, {
+    transport: mail.live,
+    receivers: workers.receivers,
+    registry,
+  });
+  return { places, begin: workers.start, stop: workers.stop, isLeader: workers.isLeader, queues: workers.queues };
 };

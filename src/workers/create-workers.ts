@@ -129,7 +129,7 @@ export interface Workers {
   isLeader(): boolean;
   readonly queues: DeliveryQueues;
   /** Domains that receive mail, and their routes; null until all are known. */
-  receivers(): (Pick<SendingDomains, 'receiverOf'> & Pick<InboundRoutes, 'routeOf'>) | null;
+  receivers(): (Pick<SendingDomains, 'receiverOf' | 'verifiedOf'> & Pick<InboundRoutes, 'routeOf'>) | null;
 }
 
 /** Jobs taken at once by a process, of each message class. A job ends when its messages wait for their destination. */
@@ -281,7 +281,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   return {
     isLeader: leadership.isLeader,
     queues: deliveryQueues,
-    receivers: () => (knowsAll ? { receiverOf: sendingDomains.receiverOf, routeOf: inboundRoutes.routeOf } : null),
+    receivers: () => (knowsAll ? { ...sendingDomains, ...inboundRoutes } : null),
     start: () => {
       startDelivery().catch(() => undefined); // it fails only if the service ends first
       for (const [name, work] of Object.entries(jobs)) loops.push(supervise(deps, name, work));

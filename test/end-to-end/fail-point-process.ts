@@ -70,6 +70,7 @@ const STEPS: Readonly<Record<FailStep, () => Promise<unknown>>> = {
   'append-held': appending('RecipientsHeld'),
   'append-unsent': appending('RecipientSuppressed'),
   'append-report': appending('RecipientBounced', 'worker:returned-mail'),
+  'append-inbound': appending('InboundReceived'),
   'append-unsubscription': appending('RecipientUnsubscribed'),
   'append-engagement': appending('RecipientOpened'),
   'append-suppression': appending('SuppressionAdded'),

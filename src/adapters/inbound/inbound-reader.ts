@@ -1,6 +1,6 @@
 import type { InboundReader, ReadMail } from '../../domain/ports/inbound.ts';
 import { createWorkerThreads, TaskTooLong } from '../../lib/async/async.ts';
-import { type InboundTask, readHead, readInbound } from './read-inbound.ts';
+import type { InboundTask } from './read-inbound.ts';
 
 /** Mail up to this size is read inline: a millisecond, and 20 if it is crafted to be slow. Larger mail goes to a thread. */
 const INLINE_BYTES_MAX = 4_000;
@@ -12,6 +12,9 @@ const WAIT_MS_MAX = 30_000;
 const WAITING_MAX = 100;
 /** Header fields of a mail that could not be read in time. A longer header is crafted. */
 const HEAD_BYTES_MAX = 64_000;
+
+/** Loaded with the first mail: its libraries for html are large, and most processes receive no mail. */
+const inline = () => import('./read-inbound.ts');
 
 const orNull = (error: unknown): null => {
   if (error instanceof TaskTooLong) return null;
@@ -32,11 +35,11 @@ export const createInboundReader = (): InboundReader => {
   const readInThread = async (raw: Buffer, owner: string): Promise<ReadMail> => {
     const whole = await threads.run({ raw, isPlain: false }, owner).catch(orNull);
     const plain = whole ?? (await threads.run({ raw, isPlain: true }, owner).catch(orNull));
-    return plain ?? readHead(raw.subarray(0, HEAD_BYTES_MAX), 'it takes too long to read');
+    return plain ?? (await inline()).readHead(raw.subarray(0, HEAD_BYTES_MAX), 'it takes too long to read');
   };
   return {
     read: async (raw, owner) =>
-      raw.length <= INLINE_BYTES_MAX ? readInbound({ raw, isPlain: false }) : readInThread(raw, owner),
+      raw.length <= INLINE_BYTES_MAX ? (await inline()).readInbound({ raw, isPlain: false }) : readInThread(raw, owner),
     close: threads.close,
   };
 };

@@ -30,6 +30,9 @@ export const inbound: Aggregate<Inbound, InboundEvent> = {
   },
 };
 
+/** Mail to any address of this domain is received where mail is captured, for the organization of the first start. */
+export const INBOUND_TEST_DOMAIN = 'inbound.outbox.test';
+
 /** Identifies a copy of a mail, so that a client which lost our answer and sends it again makes no second one. */
 interface InboundIdentity {
   readonly organizationId: string;

@@ -37,6 +37,8 @@ export interface SendingDomains {
   isDeleted(domainId: string): boolean;
   /** The verified domain of that name that receives mail; null: none. */
   receiverOf(name: string): { readonly organizationId: string; readonly domainId: string } | null;
+  /** The verified domain of that name, whether or not it receives mail; null: none. Looks through all domains. */
+  verifiedOf(name: string): { readonly organizationId: string; readonly domainId: string } | null;
   /** The oldest domain of an organization that may send live mail; null: none may. Looks through all domains. */
   sendableOf(organizationId: string): { readonly id: string; readonly name: string } | null;
 }
@@ -102,6 +104,11 @@ export const createSendingDomains = ({ secrets, capturing }: SendingDomainsOptio
       if (gone === undefined) return null;
       const { actor, registeredAgain } = gone;
       return registeredAgain === null || acceptedAt < registeredAgain ? actor : null;
+    },
+    verifiedOf: (name) => {
+      const isIt = (domain: ExistingSendingDomain): boolean =>
+        domain.name === name && isVerified(domain, capturing === true);
+      return domains.values().find(isIt) ?? null;
     },
     receiverOf: (name) => {
       const domain = domains.get(receivers.get(name) ?? '');

@@ -21,9 +21,11 @@ interface Ports {
   readonly port: number;
   /** Port to which it delivers reports. */
   readonly bouncePort: number;
+  /** The only domain whose mail it delivers, to that port. Default: that of reports. */
+  readonly domain?: string;
 }
 
-const mainCf = (folder: string, { bouncePort }: Ports): string => `compatibility_level = 3.6
+const mainCf = (folder: string, { bouncePort, domain = BOUNCE_DOMAIN }: Ports): string => `compatibility_level = 3.6
 queue_directory = ${folder}/spool
 data_directory = ${folder}/data
 maillog_file = ${folder}/log
@@ -38,7 +40,7 @@ alias_database =
 disable_dns_lookups = yes
 smtpd_reject_unlisted_recipient = no
 default_transport = error:5.1.1 User unknown
-transport_maps = inline:{ { ${BOUNCE_DOMAIN} = smtp:[127.0.0.1]:${bouncePort} }, { later.example.org = retry:4.3.0 not now } }
+transport_maps = inline:{ { ${domain} = smtp:[127.0.0.1]:${bouncePort} }, { later.example.org = retry:4.3.0 not now } }
 `;
 
 const masterCf = ({ port }: Ports): string =>

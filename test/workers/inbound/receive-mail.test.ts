@@ -117,6 +117,13 @@ describe('a recipient', () => {
     },
   );
 
+  test('at the test domain is received for the domain of the first start, where mail is captured', async () => {
+    const shop = await openShop();
+    await shop.stopReceiving(shop.organizationId, shop.domainId);
+    expect(await shop.bring('anything@inbound.outbox.test', MAIL)).toMatch(/^250/);
+    expect((await onlyEvent(shop)).data.domainId).toBe(shop.domainId);
+  });
+
   test('is refused once its domain no longer receives mail', async () => {
     const shop = await openShop();
     await shop.stopReceiving(shop.organizationId, shop.domainId);

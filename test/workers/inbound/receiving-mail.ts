@@ -82,7 +82,7 @@ export const openReceivingMail = async ({ bodies, wrap = (same) => same, isReady
   const inbound = createInboundMail({
     bodies: createBodyBudget(bodies),
     isReady,
-    find: findRecipient(() => ({ receiverOf: domains.receiverOf, routeOf: routes.routeOf })),
+    find: findRecipient(() => ({ ...domains, ...routes }), 'shop.test'),
     receive: async (mail) => {
       const origin = internalOrigin({
         actor: 'worker:receive-mail',
