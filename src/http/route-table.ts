@@ -244,6 +244,7 @@ export const ROUTES = {
   'PATCH /v1/topics/:id': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
   'DELETE /v1/topics/:id': { ...MANAGE_LIVE, status: 204, errors: CHANGED_LIVE },
 
+  'GET /v1/inbound': { ...READ, addresses: true, errors: LIST },
   'GET /v1/inbound/:id': READ_ONE,
   'GET /v1/inbound/:id/raw': { ...READ_ONE, secret: true },
   'GET /v1/inbound/:id/attachments/:place': { ...READ_ONE, secret: true },

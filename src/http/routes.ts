@@ -65,7 +65,7 @@ import {
 } from './resources/domains/reputation.ts';
 import { getErasureRoute, listErasuresRoute, previewErasureRoute, requestErasureRoute } from './resources/erasures.ts';
 import { readEventsRoute } from './resources/events/read-events.ts';
-import { getInboundAttachmentRoute, getInboundRoute, getRawInboundRoute } from './resources/inbound.ts';
+import { INBOUND_ROUTES } from './resources/inbound.ts';
 import {
   createInboundRouteRoute,
   deleteInboundRouteRoute,
@@ -284,9 +284,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   getTopicRoute,
   updateTopicRoute,
   deleteTopicRoute,
-  getInboundRoute,
-  getRawInboundRoute,
-  getInboundAttachmentRoute,
+  ...INBOUND_ROUTES,
   createInboundRouteRoute,
   listInboundRoutesRoute,
   getInboundRouteRoute,

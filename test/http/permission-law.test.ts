@@ -42,6 +42,7 @@ const PERMISSIONS = {
     GET /v1/suppressions/export
     GET /v1/suppressions/:id
     GET /v1/topics/:id/opt-ins
+    GET /v1/inbound
     GET /v1/inbound/:id
     GET /v1/inbound/:id/raw
     GET /v1/inbound/:id/attachments/:place

@@ -89,6 +89,8 @@ import type {
   ListDomainsQuery,
   ListErasuresAnswer,
   ListErasuresQuery,
+  ListInboundAnswer,
+  ListInboundQuery,
   ListInboundRoutesAnswer,
   ListInboundRoutesQuery,
   ListInboxAnswer,
@@ -128,6 +130,7 @@ import type {
   ListWebhooksAnswer,
   ListWebhooksQuery,
   ListedCapturedMail,
+  ListedInboundMessage,
   ListedMessage,
   ListedTemplate,
   ListedTemplateVersion,
@@ -945,6 +948,15 @@ export const topics = (call: Call) => ({
 
 /** Operations on `/v1/inbound`. */
 export const inbound = (call: Call) => ({
+  /**
+   * List inbound messages
+   *
+   * Lists received messages without their bodies, newest first. Filters are combined by and.
+   *
+   * Needs a key with `read`. Counts against its limit of `read` requests.
+   */
+  list: (query: ListInboundQuery = {}, options?: RequestOptions) =>
+    call.list<ListedInboundMessage, ListInboundAnswer>({ method: 'GET', path: '/v1/inbound', query }, options),
   /**
    * Get an inbound message
    *

@@ -2123,7 +2123,7 @@ export interface TopicOptIn {
   opted_in_at: string;
 }
 
-export interface InboundMessage {
+export interface ListedInboundMessage {
   id: string;
   object: 'inbound_message';
   domain_id: string;
@@ -2164,6 +2164,9 @@ export interface InboundMessage {
   route_id: string | null;
   /** Id of your message that it answers. */
   in_reply_to_message_id: string | null;
+}
+
+export interface InboundMessage extends ListedInboundMessage {
   to: ({
     address: string;
     name: string | null;
@@ -3677,6 +3680,15 @@ export interface GetTopicAnswer extends Topic {
   } | undefined;
 }
 
+export interface ListInboundAnswer {
+  object: 'list';
+  data: ListedInboundMessage[];
+  has_more: boolean;
+  next_cursor: string | null;
+  /** Present while the list lags: everything recorded until this time is included. */
+  complete_until?: string | undefined;
+}
+
 export type GetRawInboundAnswer = string;
 
 export type GetInboundAttachmentAnswer = string;
@@ -4213,12 +4225,33 @@ export interface GetTopicQuery {
   at?: string | undefined;
 }
 
+export interface ListInboundQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+  /** Only messages from this address: the return path, or a sender in the header. */
+  from?: string | undefined;
+  /** Only messages that this address received. */
+  to?: string | undefined;
+  /** Only messages to this domain, by id. */
+  domain_id?: string | undefined;
+  /** Words of the subject. All must occur, for as long as the contents are stored. */
+  subject?: string | undefined;
+  /** Only messages received at or after this time (ISO 8601). */
+  since?: string | undefined;
+  /** Only messages received before this time (ISO 8601). */
+  until?: string | undefined;
+  /** `strict`: respond with `503` while the list lags, as during an upgrade. Default: return what the list has, with `complete_until`. */
+  consistency?: 'strict' | undefined;
+}
+
 export interface ListInboundRoutesQuery {
   /** Items per page. Default: 25. */
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** Only routes of this domain. */
+  /** Only routes of this domain, by id. */
   domain_id?: string | undefined;
   /** Returns the state at this time, at the end of this day (`2026-01-31`, in the time zone of the organization), or right after this event of the audit log (`leaf:<leaf_index>`). Contents that were removed later are missing. */
   at?: string | undefined;

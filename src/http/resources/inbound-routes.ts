@@ -11,7 +11,7 @@ import { DomainError } from '../../domain/kernel/errors.ts';
 import { inboundRouteStream } from '../../domain/kernel/streams.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../endpoint.ts';
-import { timeSchema } from '../fields.ts';
+import { idParameter, timeSchema } from '../fields.ts';
 import { ifMatch, listEndpoint, readRecent, resourceEndpoint, setRevision, statesOf } from '../reading.ts';
 import { loadDomain } from './domains/domains.ts';
 import { loadWebhook } from './webhooks/webhooks.ts';
@@ -156,7 +156,7 @@ export const listInboundRoutesRoute = listEndpoint(
     summary: 'List inbound routes',
     of: 'inbound-routes',
     item: inboundRouteSchema,
-    filters: { domain_id: z.string().optional().describe('Only routes of this domain.') },
+    filters: { domain_id: idParameter('domain').describe('Only routes of this domain, by id.') },
     takesAt: true,
   },
   async ({ domain_id: domainId = null, ...by }, caller, { deps }) => {

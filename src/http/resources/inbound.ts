@@ -1,17 +1,27 @@
 import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
+import { organizationSecret } from '../../commands/organization.ts';
+import { addressDigest } from '../../commands/suppression.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { type ExistingInbound, inbound, requireInbound } from '../../domain/inbound/inbound.ts';
 import { environmentSchema } from '../../domain/kernel/environment.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { isId } from '../../domain/kernel/ids.ts';
 import { inboundStream } from '../../domain/kernel/streams.ts';
-import { type InboundBody, type InboundRaw, isRemoved, type StoredBody } from '../../domain/ports/contents.ts';
-import type { Mailbox } from '../../lib/mime/mime.ts';
+import { subjectWordDigests, subjectWords } from '../../domain/message/search-words.ts';
+import {
+  type InboundBody,
+  type InboundHead,
+  type InboundRaw,
+  isRemoved,
+  type StoredBody,
+} from '../../domain/ports/contents.ts';
+import { type Mailbox, parseMailbox } from '../../lib/mime/mime.ts';
 import { visibleDomainId } from '../auth/permissions.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
-import { timeSchema } from '../fields.ts';
+import { idParameter, timeParameter, timeSchema } from '../fields.ts';
+import { listEndpoint } from '../reading.ts';
 import { recordReading } from '../readings.ts';
 import { inboundFactFields, inboundHeadFields } from './events/event.ts';
 import { serializeInboundFacts, serializeInboundHead } from './events/serialize-events.ts';
@@ -45,17 +55,30 @@ const inboundSchema = z
   })
   .meta({ id: 'InboundMessage' });
 
+const listedInboundSchema = inboundSchema
+  .pick({ id: true, object: true, domain_id: true, environment: true, received_at: true })
+  .extend({ ...inboundHeadFields, ...inboundFactFields })
+  .meta({ id: 'ListedInboundMessage' });
+
 const serializeMailboxes = (mailboxes: readonly Mailbox[]) =>
   mailboxes.map(({ address, name }) => ({ address, name: name ?? null }));
 
-const serializeInbound = (found: ExistingInbound, body: InboundBody): z.infer<typeof inboundSchema> => ({
+/** @param head null: it was removed. */
+const serializeListedInbound = (
+  found: ExistingInbound,
+  head: InboundHead | null,
+): z.infer<typeof listedInboundSchema> => ({
   id: found.inboundId,
   object: 'inbound_message',
   domain_id: found.domainId,
   environment: found.environment ?? 'live',
   received_at: found.createdAt,
-  ...serializeInboundHead(body),
+  ...serializeInboundHead(head),
   ...serializeInboundFacts(found),
+});
+
+const serializeInbound = (found: ExistingInbound, body: InboundBody): z.infer<typeof inboundSchema> => ({
+  ...serializeListedInbound(found, body),
   to: serializeMailboxes(body.to),
   cc: serializeMailboxes(body.cc),
   reply_to: serializeMailboxes(body.replyTo),
@@ -112,7 +135,7 @@ const readContent = async <Kind extends 'inbound' | 'inbound_raw'>(
   return { found, body };
 };
 
-export const getInboundRoute = endpoint(
+const getInboundRoute = endpoint(
   'GET /v1/inbound/:id',
   {
     summary: 'Get an inbound message',
@@ -130,9 +153,68 @@ export const getInboundRoute = endpoint(
   },
 );
 
+const SUBJECT_CHARACTERS_MAX = 1000;
+/** RFC 5321 §4.5.3.1: a local part of 64, the @ and a domain of 255. */
+const ADDRESS_CHARACTERS_MAX = 320;
+
+const address = () =>
+  z
+    .string()
+    .max(ADDRESS_CHARACTERS_MAX)
+    .refine((text) => typeof parseMailbox(text) !== 'string', 'is not an email address')
+    .optional();
+
+const listInboundRoute = listEndpoint(
+  'GET /v1/inbound',
+  {
+    summary: 'List inbound messages',
+    description: 'Lists received messages without their bodies, newest first. Filters are combined by and.',
+    of: 'inbound',
+    item: listedInboundSchema,
+    filters: {
+      from: address().describe('Only messages from this address: the return path, or a sender in the header.'),
+      to: address().describe('Only messages that this address received.'),
+      domain_id: idParameter('domain').describe('Only messages to this domain, by id.'),
+      subject: z
+        .string()
+        .max(SUBJECT_CHARACTERS_MAX)
+        .refine((text) => subjectWords(text).length > 0, 'must contain a word of two characters or more')
+        .optional()
+        .describe('Words of the subject. All must occur, for as long as the contents are stored.'),
+      since: timeParameter().optional().describe('Only messages received at or after this time (ISO 8601).'),
+      until: timeParameter().optional().describe('Only messages received before this time (ISO 8601).'),
+    },
+  },
+  async ({ from, to, subject, domain_id: asked, since = null, until = null, limit, after }, caller, { deps }) => {
+    const { organizationId, environment } = caller;
+    const own = visibleDomainId(caller);
+    if (own !== null && asked !== undefined && asked !== own) return { items: [], hasMore: false, next: null };
+    const secret = await organizationSecret(deps.context.secrets, organizationId);
+    const digestOf = (text: string | undefined) => (text === undefined ? null : addressDigest(secret, text));
+    const page = await deps.readModels.inbound.list({
+      organizationId,
+      environment,
+      limit,
+      after,
+      domainId: own ?? asked ?? null,
+      fromDigest: digestOf(from),
+      toDigest: digestOf(to),
+      words: subjectWordDigests(secret, subject ?? ''),
+      since,
+      until,
+    });
+    const heads = await deps.context.contents.heads(page.items.map(({ contentId }) => contentId));
+    const items = page.items.map((found) => {
+      const head = heads.get(found.contentId);
+      return serializeListedInbound(found, head?.kind === 'inbound' ? head : null);
+    });
+    return { ...page, items };
+  },
+);
+
 const sourceOf = ({ content }: InboundRaw): Buffer => Buffer.from(content, 'base64');
 
-export const getRawInboundRoute = endpoint(
+const getRawInboundRoute = endpoint(
   'GET /v1/inbound/:id/raw',
   {
     summary: 'Get the source of an inbound message',
@@ -148,7 +230,7 @@ export const getRawInboundRoute = endpoint(
   },
 );
 
-export const getInboundAttachmentRoute = endpoint(
+const getInboundAttachmentRoute = endpoint(
   'GET /v1/inbound/:id/attachments/:place',
   {
     summary: 'Get an attachment of an inbound message',
@@ -172,3 +254,5 @@ export const getInboundAttachmentRoute = endpoint(
     return fileOf(call.reply, { type: ATTACHMENT_TYPE, name: `${call.id}-${place}`, bytes });
   },
 );
+
+export const INBOUND_ROUTES = { listInboundRoute, getInboundRoute, getRawInboundRoute, getInboundAttachmentRoute };

@@ -74,7 +74,7 @@ describe('an inbound route', () => {
     const { body } = await create();
     expect((await ask('GET', `${LIST}?domain_id=${domainId}`)).body.data).toContainEqual(body);
     expect((await ask('GET', `${LIST}?domain_id=${otherDomainId}`)).status).toBe(403);
-    expect((await ask('GET', `${LIST}?domain_id=x`)).status).toBe(404);
+    expect((await ask('GET', `${LIST}?domain_id=x`)).status).toBe(400);
   });
 
   test.each([
