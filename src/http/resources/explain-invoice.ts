@@ -81,12 +81,22 @@ const number = (value: number): string => value.toLocaleString('en');
 export const quantityOf = (value: number, unit: 'days' | 'recipients'): string =>
   `${number(value)} ${value === 1 ? unit.slice(0, -1) : unit}`;
 
+/** Recipients included in the days of a line; null: all. */
+const includedWords = ({ plan, ...line }: InvoiceLine): string | null => {
+  const share = shareOf(line);
+  const included = includedIn(plan, share);
+  if (included === null || plan.included === null) return null;
+  const { days, ofDays } = share;
+  const part = days === ofDays ? '' : ` (${number(plan.included)} x ${days} / ${ofDays} days, rounded up)`;
+  return `${number(included)} included${part}`;
+};
+
 const overageWords = (counted: number, chargeable: number, line: InvoiceLine): string => {
-  const included = includedIn(line.plan, shareOf(line));
+  const included = includedWords(line);
   const recipients = quantityOf(counted, 'recipients');
   if (included === null) return `${recipients}, all included`;
-  if (chargeable === 0) return `${recipients}, ${number(included)} included: nothing to charge`;
-  return `${recipients} - ${number(included)} included = ${number(chargeable)} x ${rateMoney(line.plan)} / 1,000`;
+  if (chargeable === 0) return `${recipients}, ${included}: nothing to charge`;
+  return `${recipients} - ${included} = ${number(chargeable)} x ${rateMoney(line.plan)} / 1,000`;
 };
 
 /** The calculation of a line in words. Each line is rounded once. */

@@ -77,7 +77,7 @@ describe('an invoice as PDF', () => {
       '21 days',
       '9,212 recipients',
       '19.00 EUR x 21 / 31 days = 12.87 EUR',
-      '9,212 recipients - 3 included = 9,209 x 0.455 EUR / 1,000 = 4.19 EUR',
+      '9,212 recipients - 3 included (4 x 21 / 31 days, rounded up) = 9,209 x 0.455 EUR / 1,000 = 4.19 EUR',
       '8,712 recipients - 4 included = 8,708 x 0.455 EUR / 1,000, less 4.19 EUR already charged = -0.23 EUR',
     ])
       expect(text).toContain(said);
