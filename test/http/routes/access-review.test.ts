@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { verifyReport } from '../../../src/domain/audit/verifier/verify-report.ts';
 import type { Report } from '../../../src/http/resources/audit/report.ts';
 import {
@@ -69,6 +70,7 @@ describe('an access review', () => {
     expect(report.events.every(({ type }) => type === 'KeyCreated')).toBe(true);
     const longAgo = await reviewAt('2020-01-01');
     expect([longAgo.access, longAgo.events]).toEqual([[], []]);
+    expect(longAgo.facts).toContainEqual({ name: 'As of', value: 'before the first event' });
     const today = new Date().toISOString().slice(0, 10);
     const fact = (await reviewAt(today)).facts.find(({ name }) => name === 'As of');
     expect(fact?.value).toContain(`${today} so far in UTC`);
@@ -103,6 +105,22 @@ describe('an access review', () => {
       const proved = rootOfInclusion(index ?? -1, size, leafHash(proof?.leaf ?? ''), hashes);
       expect(proved?.toString('hex')).toBe(root.toString('hex'));
     }
+  });
+
+  test('is refused while a leaf behind it differs from the log', async () => {
+    const database = new Client({ connectionString: service.url });
+    await database.connect();
+    onTestFinished(() => database.end());
+    const change = (from: string, to: string) =>
+      database.query('update read_models.audit_tail set leaf = replace(leaf, $1, $2)', [from, to]);
+    await change('"name":"=Shop"', '"name":"=Ship"');
+    const refused = await ask(URL);
+    expect([refused.statusCode, refused.json().error.message]).toEqual([
+      503,
+      expect.stringMatching(/^leaf \d+ of the audit log, event \S+, differs from the event in the log/),
+    ]);
+    await change('"name":"=Ship"', '"name":"=Shop"');
+    expect((await ask(URL)).statusCode).toBe(200);
   });
 
   const verify = (report: Report) => {

@@ -8,6 +8,7 @@ import { DomainError } from '../../../domain/kernel/errors.ts';
 import { dayOf } from '../../../domain/kernel/event.ts';
 import type { FoundEntry } from '../../../projections/audit/tiles.ts';
 import { maskText, seesContents } from '../../auth/permissions.ts';
+import { requireSameInLog } from '../../compare-leaves.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint, type RouteContext } from '../../endpoint.ts';
 import { endOfDay, isDate } from '../../fields.ts';
@@ -128,7 +129,7 @@ const tooMany = (): DomainError => {
 interface ReviewMoment {
   readonly now: string;
   readonly lastLeaf: number;
-  /** The moment in words. */
+  /** The moment in words, with its last leaf. */
   readonly words: string;
 }
 
@@ -160,6 +161,11 @@ const review = async (route: RouteContext, caller: Caller, { now, lastLeaf, word
   const needed = behind.length + others.length;
   const evidence = needed > PROOFS_MAX ? [] : others;
   const shown = behind.slice(-PROOFS_MAX);
+  const proved = new Set([...shown, ...evidence]);
+  await requireSameInLog(
+    deps.context,
+    found.filter(({ parsed }) => proved.has(parsed)),
+  );
   const [checkpoint] = await deps.readModels.audit.checkpoints({ tree, limit: 1 });
   const places = await placesIn(deps, tree, [...shown, ...evidence], checkpoint?.size ?? 0);
   return {
@@ -169,7 +175,7 @@ const review = async (route: RouteContext, caller: Caller, { now, lastLeaf, word
     title: derived.title,
     made_at: deps.context.system.now().toISOString(),
     as_of: now,
-    facts: [...derived.facts, { name: 'As of', value: `${words}, after leaf ${lastLeaf} of the audit log` }],
+    facts: [...derived.facts, { name: 'As of', value: words }],
     access: [...derived.rows],
     sends: [],
     left_out: leftOut(needed),
@@ -198,6 +204,8 @@ const momentInWords = (at: string, now: string, timezone: string): string => {
   return `${day} in ${timezone}, ${atTime(now)}`;
 };
 
+const afterLeaf = (moment: string, lastLeaf: number): string => `${moment}, after leaf ${lastLeaf} of the audit log`;
+
 const momentAsked = async (route: RouteContext, caller: Caller, at: string | undefined): Promise<ReviewMoment> => {
   const { deps } = route;
   const past = await routeAsOf(route, caller, at);
@@ -206,11 +214,13 @@ const momentAsked = async (route: RouteContext, caller: Caller, at: string | und
   if (past === undefined) {
     await readYourWrites(deps, ['audit']);
     const now = deps.context.system.now().toISOString();
-    return { now, lastLeaf: (await deps.readModels.audit.size(caller.organizationId)) - 1, words: atTime(now) };
+    const lastLeaf = (await deps.readModels.audit.size(caller.organizationId)) - 1;
+    return { now, lastLeaf, words: afterLeaf(atTime(now), lastLeaf) };
   }
   const now = past.route.deps.context.system.now().toISOString();
   const { timezone } = route.auth.keyCache.settingsOf(caller.organizationId);
-  return { now, lastLeaf: past.asOf.leaf_index, words: momentInWords(at ?? '', now, timezone) };
+  const lastLeaf = past.asOf.leaf_index;
+  return { now, lastLeaf, words: afterLeaf(momentInWords(at ?? '', now, timezone), lastLeaf) };
 };
 
 export const getAccessReviewRoute = endpoint(
