@@ -186,6 +186,24 @@ describe('a check of the audit trees', () => {
     expect(await check()).toMatchObject({ verdict: 'consistent', leaves: 1_011 });
   });
 
+  test('does not count leaves as compared that are written, signed and cosigned during the check', async () => {
+    const { store, append, follow, sign, cosign, check } = await openCheckedLog();
+    await cosign();
+    let isBegun = false;
+    const readAll: typeof store.readAll = async (options) => {
+      if (!isBegun) {
+        isBegun = true;
+        await append(50, 'apiKey-key_50', TREE);
+        await follow();
+        await sign();
+        await cosign();
+      }
+      return store.readAll(options);
+    };
+    const { verdict, leaves, anchored } = await check(TREE, { store: { ...store, readAll } });
+    expect({ verdict, leaves, anchored: anchored.leaves }).toEqual({ verdict: 'no fault', leaves: 604, anchored: 604 });
+  });
+
   test('finds a signed checkpoint with another root or more leaves than exist, before the projection has read it', async () => {
     const { store, runner, check } = await openCheckedLog();
     await runner.stop();

@@ -246,7 +246,11 @@ const createComparison = (options: CheckTrees, { at, resumed }: Begun, onFault: 
   };
 
   const anchored = () => {
-    const own = [...all.values()].map(({ anchors }) => anchors.anchored()).filter(({ size }) => size > 0);
+    // Checkpoints of leaves that the projection had not read when the check began are verified, but these leaves are not compared.
+    const own = [...all]
+      .map(([tree, { anchors }]) => ({ ...anchors.anchored(), read: at.trees.get(tree)?.size ?? 0 }))
+      .map(({ size, by, read }) => ({ size: Math.min(size, read), by }))
+      .filter(({ size }) => size > 0);
     const by = [...new Set(own.flatMap((one) => [...one.by]))].sort();
     return { trees: own.length, leaves: own.reduce((sum, { size }) => sum + size, 0), by };
   };
