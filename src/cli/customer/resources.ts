@@ -366,10 +366,30 @@ const otherCommands: readonly ServiceCommand[] = [
   }),
 ];
 
+const inboundCommands: readonly ServiceCommand[] = [
+  listCommand({
+    name: 'inbound list',
+    summary: 'lists received messages, newest first',
+    path: '/v1/inbound',
+    filters: { from: 'from', to: 'to', domain: 'domain_id', subject: 'subject' },
+    columns: { ID: 'id', RECEIVED: 'received_at', SUBJECT: 'subject' },
+  }),
+  oneCommand(
+    {
+      name: 'inbound show',
+      usage: 'INB_ID',
+      summary: 'shows a received message',
+      what: 'inbound message: INB_ID',
+    },
+    async ({ ask }, id) => (await ask<Fields>('GET', `/v1/inbound/${id}`)).body,
+  ),
+];
+
 export const RESOURCE_COMMANDS: readonly ServiceCommand[] = [
   ...domainCommands,
   ...keyCommands,
   ...suppressionCommands,
   ...webhookCommands,
+  ...inboundCommands,
   ...otherCommands,
 ];

@@ -2,6 +2,7 @@ import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypt
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
+import { INBOUND_FILTERS } from '../../http/resources/inbound.ts';
 import { messageFilters } from '../../http/resources/messages/find-messages.ts';
 import { SUBJECT_CHARACTERS_MAX, sendRequestBody } from '../../http/resources/messages/send-body.ts';
 import { BODY_CHARACTERS_MAX } from '../../http/resources/messages/send-fields.ts';
@@ -237,6 +238,7 @@ export interface McpOptions extends SendOptions {
 }
 
 const MESSAGE_ID = z.string().regex(/^msg_[a-z2-7]{26}$/, 'must be the id of a message, msg_…');
+const INBOUND_ID = z.string().regex(/^inb_[a-z2-7]{26}$/, 'must be the id of an inbound message, inb_…');
 const READS = { readOnlyHint: true, openWorldHint: false } as const;
 
 interface Stats {
@@ -291,6 +293,31 @@ const addReading = (server: McpServer, serviceFor: (extra: Extra) => Service): v
       orFailure(async () => {
         const { body } = await serviceFor(extra).ask<Stats>('GET', '/v1/stats', { query });
         return data({ ...body, data: body.data.filter(isCounted) });
+      }),
+  );
+  server.registerTool(
+    'find_inbound_messages',
+    {
+      title: 'Find received mail',
+      description: 'Lists mail that your domains received, newest first, by sender, recipient, subject or time.',
+      inputSchema: z.strictObject({ ...INBOUND_FILTERS, limit: z.int().min(1).max(50).default(10) }),
+      annotations: READS,
+    },
+    (filters, extra) => get(extra, '/v1/inbound', filters),
+  );
+  server.registerTool(
+    'read_inbound_message',
+    {
+      title: 'Read a received mail',
+      description:
+        'Returns the sender, the verdicts about them, the text and the reply of a received mail, without its html.',
+      inputSchema: z.strictObject({ inbound_id: INBOUND_ID }),
+      annotations: READS,
+    },
+    ({ inbound_id: id }, extra) =>
+      orFailure(async () => {
+        const { body } = await serviceFor(extra).ask<object>('GET', `/v1/inbound/${id}`);
+        return data({ ...body, html: undefined, sanitized_html: undefined, headers: undefined });
       }),
   );
   server.registerTool(

@@ -164,6 +164,20 @@ const address = () =>
     .refine((text) => typeof parseMailbox(text) !== 'string', 'is not an email address')
     .optional();
 
+export const INBOUND_FILTERS = {
+  from: address().describe('Only messages from this address: the return path, or a sender in the header.'),
+  to: address().describe('Only messages that this address received.'),
+  domain_id: idParameter('domain').describe('Only messages to this domain, by id.'),
+  subject: z
+    .string()
+    .max(SUBJECT_CHARACTERS_MAX)
+    .refine((text) => subjectWords(text).length > 0, 'must contain a word of two characters or more')
+    .optional()
+    .describe('Words of the subject. All must occur, for as long as the contents are stored.'),
+  since: timeParameter().optional().describe('Only messages received at or after this time (ISO 8601).'),
+  until: timeParameter().optional().describe('Only messages received before this time (ISO 8601).'),
+};
+
 const listInboundRoute = listEndpoint(
   'GET /v1/inbound',
   {
@@ -171,19 +185,7 @@ const listInboundRoute = listEndpoint(
     description: 'Lists received messages without their bodies, newest first. Filters are combined by and.',
     of: 'inbound',
     item: listedInboundSchema,
-    filters: {
-      from: address().describe('Only messages from this address: the return path, or a sender in the header.'),
-      to: address().describe('Only messages that this address received.'),
-      domain_id: idParameter('domain').describe('Only messages to this domain, by id.'),
-      subject: z
-        .string()
-        .max(SUBJECT_CHARACTERS_MAX)
-        .refine((text) => subjectWords(text).length > 0, 'must contain a word of two characters or more')
-        .optional()
-        .describe('Words of the subject. All must occur, for as long as the contents are stored.'),
-      since: timeParameter().optional().describe('Only messages received at or after this time (ISO 8601).'),
-      until: timeParameter().optional().describe('Only messages received before this time (ISO 8601).'),
-    },
+    filters: INBOUND_FILTERS,
   },
   async ({ from, to, subject, domain_id: asked, since = null, until = null, limit, after }, caller, { deps }) => {
     const { organizationId, environment } = caller;

@@ -14,6 +14,7 @@ import { type Program, runProgram } from '../../../src/cli/run.ts';
 import type { Terminal } from '../../../src/cli/terminal.ts';
 import { bounce } from '../../http/support/bounced.ts';
 import { type DatabaseService, startDatabaseService } from '../../http/support/database-service.ts';
+import { receive } from '../../http/support/received-mail.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -209,6 +210,11 @@ export const useCustomer = () => {
       return answer.json().id;
     },
     bounce: (id: string) => bounce(service, id),
+    /** Receives a mail. @returns its id. */
+    receive: (to: string): Promise<string> => {
+      const { organizationId, domainId } = now;
+      return receive(service.deps.context, { organizationId, environment: 'live', domainId, to });
+    },
     addDomain: (name: string) => service.makeDomain(now.organizationId, name),
     suppress: (address: string) =>
       service.request({ method: 'POST', url: '/v1/suppressions', key: now.key, payload: { address } }),

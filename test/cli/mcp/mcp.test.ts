@@ -106,6 +106,8 @@ describe('sending through a model', () => {
 describe('tools', () => {
   test.each([
     ['find_messages', { recipient: 'ann@example.net' }, 'recipient'],
+    ['find_inbound_messages', { body: 'x' }, 'body'],
+    ['read_inbound_message', { inbound_id: `inb_${'a'.repeat(26)}`, html: true }, 'html'],
     ['explain_message', { message_id: `msg_${'a'.repeat(26)}`, at: '2031-01-01' }, 'at'],
     ['get_statistics', { domain: 'example.net' }, 'domain'],
     ['list_templates', { limit: 100 }, 'limit'],
@@ -128,8 +130,17 @@ describe('tools', () => {
     });
     expect(dataIn(await call(client, 'find_messages'))).toMatchObject({ data: [] });
     const sender = await connect(serverFor((await customer.keyFor({ permissions: ['send'] })).value));
-    for (const tool of ['find_messages', 'get_statistics', 'list_templates'])
+    for (const tool of ['find_messages', 'find_inbound_messages', 'get_statistics', 'list_templates'])
       expect(await call(sender, tool)).toMatchObject({ isError: true, text: expect.stringMatching(/permission/) });
+  });
+
+  test('find and read received mail, without its html', async () => {
+    const id = await customer.receive(`support@${now.domain}`);
+    const client = await connect();
+    expect(dataIn(await call(client, 'find_inbound_messages'))).toMatchObject({ data: [{ id }] });
+    const read = dataIn(await call(client, 'read_inbound_message', { inbound_id: id }));
+    expect(read).toMatchObject({ id, reply: 'Thanks!', verdicts: { dmarc: 'pass' } });
+    for (const left of ['html', 'sanitized_html', 'headers']) expect(read).not.toHaveProperty(left);
   });
 
   test('see nothing of another organization', async () => {
@@ -190,6 +201,8 @@ describe('tools', () => {
       'explain_message',
       'find_messages',
       'get_statistics',
+      'find_inbound_messages',
+      'read_inbound_message',
       'list_templates',
       'preview_template',
     ]);
