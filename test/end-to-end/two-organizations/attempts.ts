@@ -26,6 +26,7 @@ export const BODIES: Readonly<Record<string, object>> = {
   rescheduleMessage: { scheduled_at: new Date(Date.now() + 7_200_000).toISOString() },
   updateKey: { name: 'Mine now', permissions: ['read'] },
   updateTopic: { name: 'Mine now' },
+  updateInboundRoute: { match: '*', action: 'refuse' },
   optIn: { addresses: ['mallory@example.net'] },
   updateWebhook: { enabled: false },
   replayWebhook: { after: 'start' },
@@ -140,6 +141,17 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
       body: { name: 'Mine now', default: 'in', domain_id: id },
       refused: [403, 'other_organization'] as const,
     })),
+  createInboundRoute: (victim) =>
+    [victim.domain, victim.second].map(({ id }) => ({
+      body: { domain_id: id, match: '*', action: 'refuse' },
+      refused: [403, 'other_organization'] as const,
+    })),
+  listInboundRoutes: () => [{ query: '?limit=100' }],
+  listInbound: (victim) => [
+    { query: '?limit=100' },
+    { query: `?domain_id=${victim.domain.id}`, check: isEmpty },
+    { query: `?to=support@${victim.domain.name}`, check: isEmpty },
+  ],
   listTopics: () => [{ query: '?limit=100' }],
   // Aliases are unique within an organization only.
   createTemplate: () => [],

@@ -150,6 +150,7 @@ export const openTenant = async (place: Place, name: string): Promise<Tenant> =>
       sup: suppressions,
       top: topics,
       irt: routes,
+      inb: [], // received by SMTP: `http/routes/inbound.test.ts`
       aud: auditors,
       tpl: templates,
       mbr: [], // those of others are answered with 404: `routes/members`
