@@ -8,12 +8,12 @@ import { smtpAnswer } from '../../lib/smtp/smtp.ts';
 /** Receives mail for domains with inbound mail, over SMTP. A mail is accepted once it is in the vault and in the log. */
 
 /** A recipient that receives mail here. */
-export interface InboundRecipient extends ReceivedRecipient {
+interface InboundRecipient extends ReceivedRecipient {
   readonly organizationId: string;
 }
 
 /** A mail for recipients of one organization. */
-export interface IncomingMail {
+interface IncomingMail {
   readonly organizationId: string;
   readonly raw: Buffer;
   readonly from: string;
