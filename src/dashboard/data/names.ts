@@ -46,8 +46,11 @@ export const useSenderNames = (): ReadonlyMap<string, string> => {
 
 export const isMemberId = (id: string): boolean => id.startsWith('mbr_');
 
-/** Shortens an id that has no name, to fit a cell. */
-export const shortId = (id: string): string => `${id.slice(0, 10)}…`;
+const SHOWN_CHARACTERS = 10;
+
+/** Shortens an id that has no name, to fit a cell. `service`, which sends notices, is whole. */
+export const shortId = (id: string): string =>
+  id.length > SHOWN_CHARACTERS ? `${id.slice(0, SHOWN_CHARACTERS)}…` : id;
 
 /** Display name of the actor. @param names names of keys and members by id. */
 export const actorName = (

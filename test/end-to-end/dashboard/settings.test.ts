@@ -152,6 +152,9 @@ describe.skipIf(chromiumIsMissing)('members', () => {
       () => dashboard.api.get('/v1/inbox?to=developer@example.net'),
       ({ body }) => body.data.some(({ confidential }: { readonly confidential: boolean }) => confidential),
     );
+    await page.goto('/dashboard/messages');
+    const notice = page.locator('.lr', { hasText: 'Your sign-in link' }).first();
+    await notice.getByText('service', { exact: true }).waitFor();
     expect(complaints).toEqual([]);
     await close();
   });
