@@ -7,8 +7,8 @@ import { mapConcurrently } from '../lib/async/async.ts';
 import { canonicalJson } from '../lib/transparency/transparency.ts';
 
 /**
- * Leaves of the audit trees are copies of events in tables of the database. Whoever can write to it can change the copy, so
- * what is read from one is compared with the log.
+ * Leaves of the audit trees are copies of events in tables of the database. An intruder with the database can change a copy,
+ * so what is read from one is compared with the log.
  */
 
 interface FoundLeaf {
