@@ -74,6 +74,25 @@ const endSocket = (socket: Socket): void => {
   socket.destroy();
 };
 
+/**
+ * Lets a client end its side while its message is processed, and still get the reply. Exim does that: it sends QUIT with the
+ * final dot and shuts down. `smtp-server` replies only to sockets that call themselves open.
+ */
+const keepOpenForReply = (socket: Socket): void => {
+  socket.allowHalfOpen = true;
+  Object.defineProperty(socket, 'readyState', {
+    configurable: true,
+    get: () => (socket.writable ? 'open' : 'closed'),
+  });
+};
+
+/** Ends the socket of a client that has ended its side. */
+const endIfHalfOpen = (socket: Socket): void => {
+  socket.allowHalfOpen = false;
+  Reflect.deleteProperty(socket, 'readyState');
+  if (socket.readableEnded) socket.end();
+};
+
 /** Delay before a socket that has just got TLS is ended: in the same turn, that crashes Node 24. */
 const NEW_TLS_MS = 50;
 /** Time for a client to read why its connection is closed. Longer lets it occupy a socket. */
@@ -270,6 +289,7 @@ const boundConnections = (
         idle.delete(connection);
         connection.arriving = { sinceMs: monotonicMs(), bytes: connection.socket.bytesRead };
         arriving.add(connection);
+        keepOpenForReply(connection.socket);
       }
       const arrived = (): void => {
         if (connection === undefined) return;
@@ -281,6 +301,9 @@ const boundConnections = (
         ended: () => {
           arrived();
           used(connection);
+          if (connection === undefined) return;
+          // After the replies to what the client has sent, unless that is another message.
+          setImmediate(() => idle.has(connection) && endIfHalfOpen(connection.socket));
         },
       };
     },
