@@ -172,7 +172,7 @@ export const nightlyCheck = (
 });
 
 export interface OpenedWorkers extends RunningRole {
-  /** Where it listens, in sentences. */
+  /** Sentences that name the addresses it listens on. */
   readonly places: readonly string[];
   /** Nothing is sent before. */
   begin(): void;

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 /** Programs of others that deliver a mail by SMTP, each in the foreground. */
 
-export interface SentMail {
+interface SentMail {
   /** Port on loopback. */
   readonly port: number;
   readonly raw: string;

@@ -455,7 +455,7 @@ export interface CreateInboundRouteRequest {
   match: string;
   /** `webhook`: post `inbound.received` to webhooks. `store`: keep the mail and post it to no webhook. `refuse`: refuse the recipient at SMTP (550). */
   action: 'webhook' | 'store' | 'refuse';
-  /** The only webhook that gets the mail, whatever it subscribes to. null: all webhooks that subscribe to `inbound.received`. Allowed only with the action `webhook`. Default: `null`. */
+  /** The only webhook that gets the mail, even if it does not subscribe to `inbound.received`. null: all webhooks that subscribe to it. Allowed only with the action `webhook`. Default: `null`. */
   webhook_id?: string | null | undefined;
   /** The first matching route applies. Lower orders are tried first, then older routes. Default: `0`. */
   order?: number | undefined;
@@ -466,7 +466,7 @@ export interface UpdateInboundRouteRequest {
   match?: string | undefined;
   /** `webhook`: post `inbound.received` to webhooks. `store`: keep the mail and post it to no webhook. `refuse`: refuse the recipient at SMTP (550). */
   action?: 'webhook' | 'store' | 'refuse' | undefined;
-  /** The only webhook that gets the mail, whatever it subscribes to. null: all webhooks that subscribe to `inbound.received`. Allowed only with the action `webhook`. */
+  /** The only webhook that gets the mail, even if it does not subscribe to `inbound.received`. null: all webhooks that subscribe to it. Allowed only with the action `webhook`. */
   webhook_id?: string | null | undefined;
   /** The first matching route applies. Lower orders are tried first, then older routes. */
   order?: number | undefined;
@@ -1325,8 +1325,8 @@ export interface InboundReceivedEvent {
     marked: boolean;
     /** true: a program wrote it, such as an out-of-office reply. Do not reply to it. */
     automatic: boolean;
-    /** What happens to it, by its route. */
-    action: 'webhook' | 'forward' | 'store';
+    /** Action of the route that took it; `webhook` if no route matched. */
+    action: 'webhook' | 'store';
     /** null: no inbound route matched. */
     route_id: string | null;
     /** Id of your message that it answers. */
@@ -2158,8 +2158,8 @@ export interface ListedInboundMessage {
   marked: boolean;
   /** true: a program wrote it, such as an out-of-office reply. Do not reply to it. */
   automatic: boolean;
-  /** What happens to it, by its route. */
-  action: 'webhook' | 'forward' | 'store';
+  /** Action of the route that took it; `webhook` if no route matched. */
+  action: 'webhook' | 'store';
   /** null: no inbound route matched. */
   route_id: string | null;
   /** Id of your message that it answers. */
@@ -2194,7 +2194,7 @@ export interface InboundMessage extends ListedInboundMessage {
   sanitized_html: string | null;
   /** The text without quoted parts and the signature. */
   reply: string | null;
-  /** What could not be read. Empty: everything was read. */
+  /** Problems that kept parts of the mail from being read. Empty: everything was read. */
   problems: string[];
 }
 

@@ -158,7 +158,6 @@ export const createInboundReportTask = (options: InboundReportOptions): SmtpTask
     bounds: { max: CONNECTIONS_MAX, perNetwork: CONNECTIONS_PER_NETWORK_MAX, durationMs: SESSION_MS_MAX },
     serve: () => ({
       name: domain,
-      banner: 'receives what comes back, and answers nothing',
       disabledCommands: ['AUTH'],
       size: MAIL_BYTES_MAX,
       socketTimeout: IDLE_MS,

@@ -36,7 +36,7 @@ const filterFor = (dimension: Dimension, value: string): string | null | undefin
   return dimension === 'bounce_class' ? null : undefined;
 };
 
-/** Filters that select a group; null: there are none. */
+/** Filters that select a group; null: no filter can. */
 const narrowedTo = (groupBy: readonly Dimension[], values: readonly string[]): Narrowed | null => {
   const filters = groupBy.map((name, index) => [name, filterFor(name, values[index] ?? '')] as const);
   return filters.some(([, value]) => value === undefined) ? null : Object.fromEntries(filters);

@@ -9,7 +9,7 @@ const verdicts = z.object({ spf: verdict, dkim: verdict, dmarc: verdict, arc: ve
 export type Verdicts = Readonly<z.infer<typeof verdicts>>;
 
 /** Fate of an accepted message. */
-export const INBOUND_ACTIONS = ['webhook', 'forward', 'store'] as const;
+export const INBOUND_ACTIONS = ['webhook', 'store'] as const;
 
 export const inboundEvents = {
   /** One recipient's copy of a received mail. Addresses, header fields and bodies are in the vault. */
@@ -37,7 +37,7 @@ export const inboundEvents = {
     inReplyToMessageId: z.string().nullable(),
     /** DMARC failed, and the organization marks such mail. */
     isMarked: z.literal(true).optional(),
-    /** A machine wrote it (RFC 3834), or it is mail of this service that came back: it is never forwarded. */
+    /** A machine wrote it (RFC 3834), or it is mail of this service that came back: programs must not answer it. */
     isAutomatic: z.literal(true).optional(),
   }),
 };

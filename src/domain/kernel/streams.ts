@@ -24,7 +24,7 @@ export const CATEGORIES = {
   suppression: 'suppression',
   /** A kind of mail that recipients can choose or refuse separately. */
   topic: 'topic',
-  /** What happens to received mail for some addresses of a domain. */
+  /** A rule for received mail to some addresses of a domain. */
   inboundRoute: 'inboundRoute',
   webhook: 'webhook',
   /** Erasure of everything stored about one address. */

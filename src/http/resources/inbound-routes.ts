@@ -45,7 +45,7 @@ export const INBOUND_ROUTES_MAX = 100;
 /** RFC 5321 §4.5.3.1.1. */
 const LOCAL_PART_CHARACTERS_MAX = 64;
 const ORDER_MAX = 1_000_000;
-/** What a local part may consist of (RFC 5321 §4.1.2, RFC 6531 §3.3), with `*`. */
+/** Characters of a local part (RFC 5321 §4.1.2, RFC 6531 §3.3), with `*`. */
 const LOCAL_PART = /^[\p{L}\p{M}\p{N}.!#$%&'*+\-/=?^_`{|}~]+$/u;
 
 const match = z
@@ -64,7 +64,7 @@ const webhookId = z
   .string()
   .nullable()
   .describe(
-    'The only webhook that gets the mail, whatever it subscribes to. null: all webhooks that subscribe to `inbound.received`. Allowed only with the action `webhook`.',
+    'The only webhook that gets the mail, even if it does not subscribe to `inbound.received`. null: all webhooks that subscribe to it. Allowed only with the action `webhook`.',
   );
 const order = z
   .int()

@@ -51,7 +51,9 @@ const inboundSchema = z
       .describe('The html as received. It can contain scripts: show `sanitized_html` instead.'),
     sanitized_html: z.string().nullable().describe('The html without scripts, forms and active content.'),
     reply: z.string().nullable().describe('The text without quoted parts and the signature.'),
-    problems: z.array(z.string()).describe('What could not be read. Empty: everything was read.'),
+    problems: z
+      .array(z.string())
+      .describe('Problems that kept parts of the mail from being read. Empty: everything was read.'),
   })
   .meta({ id: 'InboundMessage' });
 

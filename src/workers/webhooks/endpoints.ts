@@ -26,7 +26,7 @@ export interface Endpoints {
 const isWebhookEvent = (event: RecordedEvent): event is RecordedEvent<WebhookEvent> =>
   categoryOf(event.stream) === webhook.category;
 
-/** The endpoint gets the event whatever it subscribes to: a ping, or mail whose route names it. */
+/** The endpoint gets the event even without a subscription: a ping, or mail whose route names it. */
 const isNamed = ({ type, subjectId, facts }: CustomerEvent, { webhookId }: ExistingWebhook): boolean =>
   type === PING ? subjectId === webhookId : facts.inbound?.webhookId === webhookId;
 

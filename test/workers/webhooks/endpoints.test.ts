@@ -91,14 +91,14 @@ describe('an endpoint and received mail', () => {
     expect(await some().owed(received({}, 'live', 'org_other'))).toEqual([]);
   });
 
-  test('goes only to the endpoint that its route names, whatever that subscribes to', async () => {
+  test('goes only to the endpoint that its route names, even if it does not subscribe', async () => {
     expect(await some().owed(received({ webhookId: 'named' }))).toEqual(['named']);
     expect(await some().owed(received({ webhookId: 'named' }, 'test'))).toEqual([]);
     expect(await some().owed(received({ webhookId: 'deleted' }))).toEqual([]);
   });
 
-  test.each(['store', 'forward'] as const)('is posted nowhere with the action %s', async (action) => {
-    expect(await some().owed(received({ action }))).toEqual([]);
+  test('is posted nowhere with the action store', async () => {
+    expect(await some().owed(received({ action: 'store' }))).toEqual([]);
   });
 });
 

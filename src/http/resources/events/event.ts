@@ -86,7 +86,7 @@ export const erasureCountsSchema = z.strictObject({
   contacts: z.int().describe('Contact addresses of the organization and of auditors.'),
 });
 
-/** What a list and an event show of an inbound message. null, or empty: its content was removed. */
+/** Fields of an inbound message in lists and events. null, or empty: its content was removed. */
 export const inboundHeadFields = {
   envelope: z
     .strictObject({ from: z.string().describe('Return path. Empty for a delivery report.'), to: z.string() })
@@ -107,7 +107,7 @@ export const inboundFactFields = {
     .describe('Results of the checks of the sender. `dmarc: pass` means that the sender’s domain is genuine.'),
   marked: z.boolean().describe('true: DMARC failed, and the organization marks such mail.'),
   automatic: z.boolean().describe('true: a program wrote it, such as an out-of-office reply. Do not reply to it.'),
-  action: z.enum(INBOUND_ACTIONS).describe('What happens to it, by its route.'),
+  action: z.enum(INBOUND_ACTIONS).describe('Action of the route that took it; `webhook` if no route matched.'),
   route_id: z.string().nullable().describe('null: no inbound route matched.'),
   in_reply_to_message_id: z.string().nullable().describe('Id of your message that it answers.'),
 };
