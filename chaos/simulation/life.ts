@@ -122,6 +122,7 @@ export const createLife = (
     logger,
     webhookTarget,
     serializeEvents: serializePosts,
+    serializeMail: () => Promise.reject(new Error('no mail is received here')),
     contents: reached.contents,
     webhookDeliveries: reached.webhookDeliveries,
     ...queuesOf(world, process),

@@ -16,8 +16,10 @@ import type { Config } from '../config.ts';
 import { INBOUND_TEST_DOMAIN } from '../domain/inbound/inbound.ts';
 import { clientNetworkOf } from '../domain/kernel/addresses.ts';
 import type { MailTransport } from '../domain/ports/mail.ts';
+import { createPostmarkInbound } from '../http/compat/postmark-inbound.ts';
 import { serializePosts } from '../http/compat/webhook-formats.ts';
 import { retryWhileAway } from '../lib/async/async.ts';
+import { createMailParser } from '../lib/mime/mime.ts';
 import type { KeptSessionLock } from '../lib/postgres/postgres.ts';
 import { startSmtpListener } from '../lib/smtp/smtp.ts';
 import type { Policy } from '../lib/transparency/transparency.ts';
@@ -219,12 +221,14 @@ export const openWorkers = async (
   const witnesses = createHttpWitnesses();
   const auditMetrics = measureAudit(registry);
   closers.add('witnesses', witnesses.close);
+  const mailParser = closers.keep('parser of mail for webhooks', createMailParser());
   const workers = createWorkers({
     store: own,
     contents: context.contents,
     secrets: context.secrets,
     webhookTarget: measureWebhookPosts(registry, context.webhookTarget),
     serializeEvents: serializePosts,
+    serializeMail: createPostmarkInbound({ store: own, contents: context.contents, mailParser }),
     queues,
     workerPlace: workerPlaceOf(config, session),
     system,

@@ -102,6 +102,7 @@ export interface WorkersDependencies extends AuditWork {
   /** Pages of the event feed, for replays to webhooks. Absent: they wait. */
   readonly feed?: ReplayWebhooks['feed'];
   readonly serializeEvents: PostWebhooks['serializeEvents'];
+  readonly serializeMail: PostWebhooks['serializeMail'];
   readonly webhookTarget: WebhookTarget;
   readonly times: AttemptTimes;
   /** Default: `WEBHOOK_TIMES`. */

@@ -14,7 +14,9 @@ import { messageStream } from '../../src/domain/kernel/streams.ts';
 import type { MessageDraft } from '../../src/domain/message/draft.ts';
 import { type ExistingMessage, isOpen, message } from '../../src/domain/message/message.ts';
 import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
+import { createPostmarkInbound } from '../../src/http/compat/postmark-inbound.ts';
 import { serializePosts } from '../../src/http/compat/webhook-formats.ts';
+import { parseMail } from '../../src/lib/mime/mime.ts';
 import { type DueDelivery, type DueQuery, mailFlowOf } from '../../src/projections/deliveries/queries.ts';
 import {
   createWorkers,
@@ -161,6 +163,11 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
   const fatal: unknown[] = [];
   const dependencies: WorkersDependencies = {
     ...{ store, contents, secrets, transports, webhookTarget, serializeEvents: serializePosts, system, logger },
+    serializeMail: createPostmarkInbound({
+      store,
+      contents,
+      mailParser: { parse: async (raw) => parseMail(Buffer.concat(raw)) },
+    }),
     queues: parts.queues ?? createInProcessQueues({ system, logger }),
     timetable: parts.timetable ?? timetableOf({ store }),
     heldMail: heldMailOf({ store }),

@@ -365,8 +365,8 @@ export interface RegisterWebhookRequest {
   } | undefined;
   /** Headers to add to every post, at most 10, such as `authorization`. Their values are stored encrypted and not shown again. Not allowed: `webhook-*`, `svix-*`, `x-twilio-email-event-webhook-*`, `content-*`, `host`, `user-agent`, and headers of the connection. */
   headers?: Record<string, string> | undefined;
-  /** `outbox`: events as `GET /v1/events` returns them. `sendgrid`: as the Event Webhook of SendGrid posts them, with its signature; `events` must then be among `message.accepted`, `message.delivered`, `message.deferred`, `message.bounced`, `message.failed`, `message.suppressed`, `message.expired`, `message.opened`, `message.clicked`, `message.complained`, `message.unsubscribed`. `resend`: as webhooks of Resend are posted, with the headers `svix-*` too; `events` must then be among `message.accepted`, `message.scheduled`, `message.delivered`, `message.deferred`, `message.bounced`, `message.failed`, `message.expired`, `message.suppressed`, `message.opened`, `message.clicked`, `message.complained`. It cannot be changed. Default: `"outbox"`. */
-  format?: 'outbox' | 'sendgrid' | 'resend' | undefined;
+  /** `outbox`: events as `GET /v1/events` returns them. `sendgrid`: as the Event Webhook of SendGrid posts them, with its signature; `events` must then be among `message.accepted`, `message.delivered`, `message.deferred`, `message.bounced`, `message.failed`, `message.suppressed`, `message.expired`, `message.opened`, `message.clicked`, `message.complained`, `message.unsubscribed`. `resend`: as webhooks of Resend are posted, with the headers `svix-*` too; `events` must then be among `message.accepted`, `message.scheduled`, `message.delivered`, `message.deferred`, `message.bounced`, `message.failed`, `message.expired`, `message.suppressed`, `message.opened`, `message.clicked`, `message.complained`. `postmark_inbound`: received mail as Postmark posts it, with its text, html and attachments; `events` must then be `inbound.received`. It cannot be changed. Default: `"outbox"`. */
+  format?: 'outbox' | 'sendgrid' | 'resend' | 'postmark_inbound' | undefined;
 }
 
 export interface UpdateWebhookRequest {
@@ -1972,7 +1972,7 @@ export interface Webhook {
     tags: string[];
   };
   /** Shape and signature of the posts. */
-  format: 'outbox' | 'sendgrid' | 'resend';
+  format: 'outbox' | 'sendgrid' | 'resend' | 'postmark_inbound';
   /** Names of the custom headers. Their values are not shown. */
   header_names: string[];
   created_at: string;
@@ -2026,7 +2026,7 @@ export interface WebhookDelivery {
 }
 
 export interface ShownWebhookDelivery extends WebhookDelivery {
-  /** The exact body as it would be posted now. Values that were erased or have expired are null, so its SHA-256 can differ from the one of earlier attempts. */
+  /** The exact body as it would be posted now. Values that were erased or have expired are null, so its SHA-256 can differ from the one of earlier attempts. For received mail in the format `postmark_inbound`: the event, without the contents that are posted too. They are at `GET /v1/inbound/{id}`. */
   body: string;
 }
 

@@ -5,6 +5,7 @@ export const FORMATS: Readonly<Record<SerializedWebhook['format'], readonly [nam
   outbox: ['Outbox', 'one event in each post, signed with a secret (Standard Webhooks)'],
   sendgrid: ['SendGrid', 'for a receiver written for SendGrid’s Event Webhook, signed for its verifier'],
   resend: ['Resend', 'for a receiver written for webhooks of Resend, with the headers of Svix'],
+  postmark_inbound: ['Postmark inbound', 'received mail with its text and attachments, as Postmark posts it'],
 };
 
 const OUTCOMES: readonly string[] = [
@@ -23,4 +24,5 @@ const OUTCOMES: readonly string[] = [
 export const TYPES_OF_FORMAT: Readonly<Partial<Record<string, readonly string[]>>> = {
   sendgrid: ['message.accepted', ...OUTCOMES, 'message.unsubscribed'],
   resend: ['message.accepted', 'message.scheduled', ...OUTCOMES],
+  postmark_inbound: ['inbound.received'],
 };

@@ -140,11 +140,23 @@ export const webhook: Aggregate<Webhook, WebhookEvent> = {
 
 type WebhookRegistration = Extract<WebhookEvent, { type: 'WebhookRegistered' }>['data'];
 
+const RECEIVED_MAIL = 'inbound.received';
+const POSTMARK = 'postmark_inbound';
+
 /** Events that a format has. */
 const FORMAT_EVENTS: Readonly<Record<WebhookFormat, readonly string[]>> = {
   sendgrid: SENDGRID_EVENTS,
   resend: RESEND_EVENTS,
+  [POSTMARK]: [RECEIVED_MAIL],
 };
+
+/** Whether a webhook can be sent received mail. @param format undefined: our own. */
+export const hasReceivedMail = (format: WebhookFormat | undefined): boolean =>
+  format === undefined || FORMAT_EVENTS[format].includes(RECEIVED_MAIL);
+
+/** Whether the post of an event has the whole mail, which can be large. */
+export const carriesMail = (format: WebhookFormat | undefined, type: string): boolean =>
+  format === POSTMARK && type === RECEIVED_MAIL;
 
 /** @throws {DomainError} `invalid_request`: the format has no such event. */
 const requireEvents = (format: WebhookFormat | undefined, events: readonly string[]): void => {

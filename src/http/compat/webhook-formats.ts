@@ -10,6 +10,8 @@ import { sendgridEvents } from './sendgrid-events.ts';
 const FORMATS: Readonly<Record<WebhookFormat, (one: EventOfMessage) => object>> = {
   sendgrid: ({ event }) => sendgridEvents(event),
   resend: resendEvent,
+  // Received mail is posted by `postmark-inbound.ts`.
+  postmark_inbound: ({ event }) => event,
 };
 
 /** Body of a post. @param format undefined: our own. */

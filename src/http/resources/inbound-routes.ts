@@ -9,6 +9,7 @@ import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { type ExistingInboundRoute, inboundRoute, ROUTE_ACTIONS } from '../../domain/inbound/route.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { inboundRouteStream } from '../../domain/kernel/streams.ts';
+import { hasReceivedMail } from '../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../endpoint.ts';
 import { idParameter, timeSchema } from '../fields.ts';
@@ -95,8 +96,8 @@ const requireReceivingWebhook = async (
 ): Promise<void> => {
   if (id === null || id === undefined) return;
   const { webhook } = await loadWebhook(deps, caller, id);
-  if (webhook.format === undefined) return;
-  const problem = `webhook_id must be a webhook with the format outbox: the format ${webhook.format} has no received mail`;
+  if (hasReceivedMail(webhook.format)) return;
+  const problem = `webhook_id must be a webhook with the format outbox or postmark_inbound: the format ${webhook.format} has no received mail`;
   throw new DomainError('invalid_request', problem, { details: { webhook_id: [problem] } });
 };
 

@@ -77,7 +77,7 @@ interface QueuedPost extends PreparedPost {
 }
 
 export const createEndpointQueues = (deps: EndpointQueuesParts): EndpointQueues => {
-  const { system, webhookTimes, onLow } = deps;
+  const { system, onLow } = deps;
   const health = new Map<string, Health>();
   /** When each endpoint was last claimed for, as a number that rises. */
   const claimedAt = new Map<string, number>();
@@ -105,11 +105,10 @@ export const createEndpointQueues = (deps: EndpointQueuesParts): EndpointQueues 
     idOf: ({ delivery: { id }, queuedMs }) => `${id} ${queuedMs}`,
     run: (post, webhookId) =>
       postsOf(organizationOf(post)).run(async () => {
-        // Skip a post that waited too long: its lease may have ended, and another process may have claimed it.
-        if (post.queuedMs < system.monotonicMs() - startWithinMs(webhookTimes)) return { done: Promise.resolve() };
-        const { succeeded, done } = await run(post);
-        health.set(webhookId, succeeded ? 'succeeding' : 'failing');
-        return { done };
+        const ran = await run(post);
+        if (ran === null) return { done: Promise.resolve() };
+        health.set(webhookId, ran.succeeded ? 'succeeding' : 'failing');
+        return { done: ran.done };
       }),
     system,
   });
@@ -195,10 +194,20 @@ const createClaims = () => {
   };
 };
 
+/** Posts. @returns null if it waited too long: its lease may have ended, and another process may have claimed it. */
+const postInTime = async (deps: EndpointQueuesParts, post: QueuedPost): Promise<FinishedTry | null> => {
+  const { system, webhookTimes } = deps;
+  const { body, queuedMs } = post;
+  const isLate = () => queuedMs < system.monotonicMs() - startWithinMs(webhookTimes);
+  if (isLate()) return null;
+  if (typeof body === 'string') return postWebhook(deps, { ...post, body });
+  return body(isLate, (made) => postWebhook(deps, { ...post, body: made }));
+};
+
 /** Posts, and then records; what cannot be recorded is posted again after its lease. */
 const createRun = (
   deps: EndpointQueuesParts,
-): ((post: PreparedPost) => Promise<Ran & { readonly succeeded: boolean }>) => {
+): ((post: QueuedPost) => Promise<(Ran & { readonly succeeded: boolean }) | null>) => {
   const { system, logger, webhookDeliveries, endpoints } = deps;
   const disableEndpoint = createDisableEndpoint(deps);
   const finished = createBatcher<FinishedTry, void>({
@@ -230,7 +239,8 @@ const createRun = (
 
   return async (post) => {
     try {
-      const tried = await postWebhook(deps, post);
+      const tried = await postInTime(deps, post);
+      if (tried === null) return null;
       return { succeeded: tried.state === 'delivered', done: record(post, tried) };
     } catch (error) {
       failed(post, error);

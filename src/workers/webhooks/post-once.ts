@@ -48,9 +48,15 @@ export interface PreparedPost {
   readonly secrets: readonly string[];
   /** The customer's own headers. */
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON, the very text that is signed. */
-  readonly body: string;
+  /** JSON, the very text that is signed; or, if it is large, what makes it when there is memory for it. */
+  readonly body: string | LargeBody;
 }
+
+/** Makes a body and uses it. @returns null, without use, if `isLate` when there is memory, or when it is made. */
+export type LargeBody = <Result>(
+  isLate: () => boolean,
+  use: (body: string) => Promise<Result>,
+) => Promise<Result | null>;
 
 export interface PostWebhook {
   readonly webhookTarget: WebhookTarget;
@@ -74,7 +80,7 @@ const stateAfter = (answer: WebhookAnswer, attempt: number, system: System): Pic
 /** Signs and posts. Never rejects for reasons of the receiver. */
 export const postWebhook = async (
   { webhookTarget, webhookTimes, system }: PostWebhook,
-  { delivery, url, format, secrets, headers: own, body }: PreparedPost,
+  { delivery, url, format, secrets, headers: own, body }: PreparedPost & { readonly body: string },
 ): Promise<FinishedTry> => {
   const at = system.now();
   const attempt = delivery.attempts + 1;

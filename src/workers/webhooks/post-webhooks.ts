@@ -12,11 +12,12 @@ import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { ClaimedDelivery, WebhookDeliveries } from '../../domain/ports/webhooks.ts';
 import { sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 import type { WebhookFormat } from '../../domain/webhook/events.ts';
-import { type ExistingWebhook, owningKeyId, signingSecretIds } from '../../domain/webhook/webhook.ts';
+import { carriesMail, type ExistingWebhook, owningKeyId, signingSecretIds } from '../../domain/webhook/webhook.ts';
 import { type Logger, pause, retry, type System } from '../../lib/async/async.ts';
 import type { Work } from '../supervise.ts';
 import { createEndpointQueues, type EndpointQueues } from './endpoint-queues.ts';
 import { createReadyEndpoints, type Endpoints, type ReadyEndpoint, type ReadyEndpoints } from './endpoints.ts';
+import { createMailBody } from './mail-body.ts';
 import type { PostWebhook, PreparedPost } from './post-once.ts';
 import type { Reaction } from './record-webhook-deliveries.ts';
 
@@ -38,6 +39,8 @@ export interface PostWebhooks extends PostWebhook {
     events: readonly CustomerEvent[],
     format?: WebhookFormat,
   ) => Promise<readonly object[]>;
+  /** Makes the JSON of a post with a whole mail. @param hasContents false: as if its contents were hidden. */
+  readonly serializeMail: (event: CustomerEvent, hasContents: boolean) => Promise<object>;
   /** Endpoints that may be owed something: recording adds them, and queues that run low. */
   readonly readyEndpoints: ReadyEndpoints;
   readonly logger: Logger;
@@ -83,28 +86,29 @@ const createCarriesContents = (deps: PostWebhooks): CarriesContents => {
   return async (endpoint) => (await known.fetch(endpoint.ownedBy, { context: endpoint })) ?? false;
 };
 
-const bodyOf = async (
-  { contents, serializeEvents }: PostWebhooks,
-  carries: CarriesContents,
-  endpoint: ExistingWebhook,
-  { event }: ClaimedDelivery,
-): Promise<object | undefined> => {
-  const [body] = await serializeEvents((await carries(endpoint)) ? contents : null, [event], endpoint.format);
-  return body;
+/** Makes the body of a post. */
+type BodyOf = (endpoint: ExistingWebhook, event: CustomerEvent) => Promise<PreparedPost['body']>;
+
+const createBodyOf = (deps: PostWebhooks): BodyOf => {
+  const { contents, serializeEvents } = deps;
+  const carries = createCarriesContents(deps);
+  const mailBody = createMailBody(deps);
+  return async (endpoint, event) => {
+    const hasContents = await carries(endpoint);
+    if (carriesMail(endpoint.format, event.type)) return mailBody(event, hasContents);
+    const [body] = await serializeEvents(hasContents ? contents : null, [event], endpoint.format);
+    return JSON.stringify(body);
+  };
 };
 
 /** @returns null: the endpoint was disabled or deleted a moment ago, and the delivery is left to its lease. */
-const prepare = async (
-  deps: PostWebhooks,
-  carries: CarriesContents,
-  delivery: ClaimedDelivery,
-): Promise<PreparedPost | null> => {
+const prepare = async (deps: PostWebhooks, bodyOf: BodyOf, delivery: ClaimedDelivery): Promise<PreparedPost | null> => {
   const endpoint = deps.endpoints.get(delivery.webhookId);
   if (endpoint === undefined) return null;
   // Concurrent callers of both share queries.
-  const [serialized, found] = await Promise.all([bodyOf(deps, carries, endpoint, delivery), secretsOf(deps, endpoint)]);
+  const [body, found] = await Promise.all([bodyOf(endpoint, delivery.event), secretsOf(deps, endpoint)]);
   const { url, format } = endpoint;
-  if (found !== null) return { delivery, url, format, ...found, body: JSON.stringify(serialized) };
+  if (found !== null) return { delivery, url, format, ...found, body };
   deps.logger.error({ webhookId: delivery.webhookId }, 'the vault has no signing secret or headers for this webhook');
   return null;
 };
@@ -116,7 +120,7 @@ type ClaimFor = (endpoints: readonly ReadyEndpoint[]) => Promise<readonly ReadyE
 
 const createClaim = (deps: PostWebhooks, queues: EndpointQueues, stopping: AbortSignal): ClaimFor => {
   const { webhookDeliveries, webhookTimes, endpoints, system, logger } = deps;
-  const carries = createCarriesContents(deps);
+  const bodyOf = createBodyOf(deps);
 
   /** Makes deliveries that were not tried due at once instead of after their lease. */
   const release = async (unprepared: readonly ClaimedDelivery[], err: unknown): Promise<void> => {
@@ -130,7 +134,7 @@ const createClaim = (deps: PostWebhooks, queues: EndpointQueues, stopping: Abort
   const queueAll = async (claimed: readonly ClaimedDelivery[]): Promise<void> => {
     const prepared = await Promise.allSettled(
       claimed.map(async (delivery) => {
-        const post = await prepare(deps, carries, delivery);
+        const post = await prepare(deps, bodyOf, delivery);
         if (post === null) return;
         if (stopping.aborted) throw new Stopping('the process is stopping');
         queues.add(post);

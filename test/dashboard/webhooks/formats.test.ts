@@ -6,6 +6,7 @@ import { SENDGRID_EVENTS } from '../../../src/domain/webhook/sendgrid.ts';
 test.each([
   ['sendgrid', SENDGRID_EVENTS],
   ['resend', RESEND_EVENTS],
+  ['postmark_inbound', ['inbound.received']],
 ])('the form offers every event type that the format %s has', (format, types) => {
   expect(TYPES_OF_FORMAT[format]?.toSorted()).toEqual(types.toSorted());
 });

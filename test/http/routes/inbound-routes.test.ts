@@ -106,6 +106,13 @@ describe('an inbound route', () => {
     ]);
   });
 
+  test('names a webhook with the format of received mail', async () => {
+    const hook = { url: LISTENER, events: ['inbound.received'], format: 'postmark_inbound' };
+    const { body } = await ask('POST', '/v1/webhooks', hook);
+    expect(body).toMatchObject({ format: 'postmark_inbound', verification_key: null });
+    expect((await create({ action: 'webhook', webhook_id: body.id })).status).toBe(201);
+  });
+
   test('concerns only what belongs to the caller', async () => {
     const { body } = await create();
     const foreignHook = await makeWebhook(otherKey);

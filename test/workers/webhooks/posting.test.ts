@@ -57,6 +57,7 @@ const open = async ({ webhooks = 1, secrets = (plain) => plain, post = async () 
     ...{ system, logger, endpoints, webhookDeliveries, webhookTimes: WEBHOOK_TIMES },
     ...{ store: context.store, contents: dependencies.contents, readyEndpoints: createReadyEndpoints() },
     serializeEvents: serializePosts,
+    serializeMail: dependencies.serializeMail,
     secrets: secrets(dependencies.secrets),
     webhookTarget: {
       ...dependencies.webhookTarget,

@@ -13,7 +13,7 @@ import { atMost, line, timeSchema } from '../../fields.ts';
 import { loadDomain } from '../domains/domains.ts';
 
 /** `outbox`: events as `GET /v1/events` returns them. */
-const WEBHOOK_FORMATS = ['outbox', 'sendgrid', 'resend'] as const;
+const WEBHOOK_FORMATS = ['outbox', 'sendgrid', 'resend', 'postmark_inbound'] as const;
 
 export const webhookSchema = z
   .strictObject({
@@ -244,7 +244,8 @@ export const formatField = z
   .describe(
     '`outbox`: events as `GET /v1/events` returns them. `sendgrid`: as the Event Webhook of SendGrid posts them, with its ' +
       `signature; \`events\` must then be among ${named(SENDGRID_EVENTS)}. \`resend\`: as webhooks of Resend are posted, with ` +
-      `the headers \`svix-*\` too; \`events\` must then be among ${named(RESEND_EVENTS)}. It cannot be changed.`,
+      `the headers \`svix-*\` too; \`events\` must then be among ${named(RESEND_EVENTS)}. \`postmark_inbound\`: received mail as ` +
+      'Postmark posts it, with its text, html and attachments; `events` must then be `inbound.received`. It cannot be changed.',
   );
 
 /** Secrets of a webhook, shown once. */
