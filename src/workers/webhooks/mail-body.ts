@@ -9,7 +9,7 @@ import type { LargeBody } from './post-once.ts';
  * less lets one slow receiver delay more of the others.
  */
 const BYTES_MAX = 25_000_000;
-/** Of one organization, so that slow receivers of its own do not stop those of others. */
+/** Bytes of mail of one organization, so that its slow receivers do not stop those of others. */
 const SHARE_BYTES_MAX = 10_000_000;
 
 interface MailBody {
