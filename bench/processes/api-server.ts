@@ -3,6 +3,7 @@ import { createLogger } from '../../src/adapters/system.ts';
 import type { CommandContext } from '../../src/commands/execute.ts';
 import { createClosers } from '../../src/composition/lifecycle.ts';
 import { openEngines } from '../../src/composition/open-engines.ts';
+import { openReceiving } from '../../src/composition/open-inbound.ts';
 import { startApi } from '../../src/composition/start-api.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Append } from '../../src/domain/kernel/event-store.ts';
@@ -53,7 +54,7 @@ await serveParent(async ({ databaseUrl, secretKey, eventStoreUrl = '', storage }
   const closers = createClosers(logger);
   const engines = await openEngines({ config, logger, closers, owner: false });
   const context = storage === 'none' ? withoutStorage(engines.context) : engines.context;
-  const api = await startApi(config, { ...engines, context });
+  const api = await startApi(config, { ...engines, context }, { receiving: openReceiving(engines) });
   closers.add('API', api.stop);
   return { facts: { baseUrl: api.baseUrl }, answers: { queries: () => queries }, close: closers.closeAll };
 });

@@ -3,7 +3,12 @@ import { createAuthenticator } from '../adapters/inbound/authenticate.ts';
 import { createInboundReader } from '../adapters/inbound/inbound-reader.ts';
 import { createInboundMail, type InboundMail, type InboundMailOptions } from '../adapters/inbound/receive-inbound.ts';
 import { internalOrigin } from '../commands/execute.ts';
-import { RECEIVE_OUTCOMES, type ReceiveOutcome, receiveMail } from '../commands/inbound/receive-mail.ts';
+import {
+  RECEIVE_OUTCOMES,
+  type ReceiveOutcome,
+  type ReceivingPorts,
+  receiveMail,
+} from '../commands/inbound/receive-mail.ts';
 import { INBOUND_TEST_DOMAIN } from '../domain/inbound/inbound.ts';
 import { createBodyBudget } from '../lib/http/http.ts';
 import { domainOf } from '../lib/mime/mime.ts';
@@ -26,6 +31,7 @@ const counterIn = (registry: Registry | undefined): ((outcome: ReceiveOutcome) =
 
 interface InboundMailParts {
   readonly receivers: Workers['receivers'];
+  readonly receiving: ReceivingPorts;
   /** Absent: no metrics. */
   readonly registry?: Registry | undefined;
 }
@@ -61,13 +67,21 @@ export const findRecipient =
     return known && owner && routed(known, owner, address);
   };
 
-/** Opens the reader of inbound mail and what records it. */
+/** Opens the reader and the authenticator of inbound mail, which the roles of a process share. */
+export const openReceiving = ({
+  context,
+  logger,
+  closers,
+}: Pick<Engines, 'context' | 'logger' | 'closers'>): ReceivingPorts => ({
+  reader: closers.keep('inbound mail reader', createInboundReader()),
+  authenticate: createAuthenticator({ resolver: context.resolver, logger }),
+});
+
+/** Opens what records inbound mail that comes by SMTP. */
 export const openInboundMail = (
-  { context, system, logger, closers }: Pick<Engines, 'context' | 'system' | 'logger' | 'closers'>,
-  { receivers, registry }: InboundMailParts,
+  { context, system, logger }: Pick<Engines, 'context' | 'system' | 'logger'>,
+  { receivers, receiving, registry }: InboundMailParts,
 ): InboundMail => {
-  const reader = closers.keep('inbound mail reader', createInboundReader());
-  const authenticate = createAuthenticator({ resolver: context.resolver, logger });
   const count = counterIn(registry);
   return createInboundMail({
     bodies: createBodyBudget(),
@@ -77,7 +91,7 @@ export const openInboundMail = (
       const { organizationId } = mail;
       const causeId = system.uuid();
       const origin = internalOrigin({ actor: 'worker:receive-mail', organizationId, environment: 'live', causeId });
-      const ports = { ...context, reader, authenticate };
+      const ports = { ...context, ...receiving };
       const { outcome, inboundIds } = await receiveMail(ports, origin, { ...mail, environment: 'live' });
       logger.info({ outcome, organizationId, inboundIds }, 'received a mail');
       count(outcome);

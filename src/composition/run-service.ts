@@ -21,6 +21,7 @@ import { type FirstKeys, firstStart, noteKeysShown } from './first-start.ts';
 import { instanceMark, version } from './instances.ts';
 import { baseUrlOf, createClosers, hostInUrl, type RoleEvents, type RunningRole } from './lifecycle.ts';
 import { type Engines, openEngines, type ServiceOverrides } from './open-engines.ts';
+import { openReceiving } from './open-inbound.ts';
 import { noteApiUrl, noteMailSettings } from './open-operator.ts';
 import { linkWarning, readServiceConfig } from './read-service-config.ts';
 import { type RunningApi, startApi } from './start-api.ts';
@@ -138,11 +139,12 @@ const startRoles = async (
   closers.add('event loop watch', async () => eventLoop.stop());
   if (roles.has('projections')) closers.add('projections', (await startProjections(engines, events)).stop);
   let baseUrl = baseUrlOf(config, config.port);
-  const links = { publicUrl: () => baseUrl, registry, overrides, session };
+  const receiving = openReceiving(engines);
+  const links = { publicUrl: () => baseUrl, receiving, registry, overrides, session };
   const workers = roles.has('workers') ? await openWorkers(config, engines, events, links) : undefined;
   if (workers !== undefined) closers.add('workers', workers.stop);
   const api = roles.has('api')
-    ? await startApi(config, engines, { registry, eventLoop, workers, isStarted })
+    ? await startApi(config, engines, { receiving, registry, eventLoop, workers, isStarted })
     : undefined;
   if (api !== undefined) {
     baseUrl = api.baseUrl;

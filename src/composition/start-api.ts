@@ -15,6 +15,7 @@ import { createPostgresRetention } from '../adapters/retention/postgres.ts';
 import { createPostgresUsageMarks } from '../adapters/usage-marks.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import { withoutForeign } from '../commands/foreign-events.ts';
+import type { ReceivingPorts } from '../commands/inbound/receive-mail.ts';
 import { type CountUsed, createSendingQuotas } from '../commands/message/enforce-quota.ts';
 import type { Config } from '../config.ts';
 import { requirePeriod } from '../domain/billing/plan.ts';
@@ -212,6 +213,7 @@ export const countUsed =
   };
 
 interface ApiOptions {
+  readonly receiving: ReceivingPorts;
   /** Absent: no metrics. */
   readonly registry?: Registry | undefined;
   /** Absent: the event loop is not watched. */
@@ -226,7 +228,7 @@ interface ApiOptions {
 export const startApi = async (
   config: Config,
   engines: Engines,
-  { registry, eventLoop, workers, isStarted = () => true }: ApiOptions = {},
+  { receiving, registry, eventLoop, workers, isStarted = () => true }: ApiOptions,
 ): Promise<RunningApi> => {
   const { pool, store, awaited, system, logger, closers, trackingKeys } = engines;
   const rateLimiter = closers.keep('rate limiter', await openRateLimiter(config, engines));
@@ -265,6 +267,7 @@ export const startApi = async (
     textAlternatives,
     messageSources: createMessageSources(textAlternatives),
     mailParser,
+    receiving,
     templateRenderer: createLiquidRenderer(),
     templateCompiler,
     usageMarks,

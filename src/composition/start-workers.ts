@@ -11,6 +11,7 @@ import { createPostgresRetention } from '../adapters/retention/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import { createHttpWitnesses } from '../adapters/witnesses.ts';
 import { withoutForeign } from '../commands/foreign-events.ts';
+import type { ReceivingPorts } from '../commands/inbound/receive-mail.ts';
 import { checkDomainWhenDue } from '../commands/sending-domain/check-domain.ts';
 import type { Config } from '../config.ts';
 import { INBOUND_TEST_DOMAIN } from '../domain/inbound/inbound.ts';
@@ -54,6 +55,7 @@ interface InboundReportParts {
   /** Transport of live mail, which forwards mail to the postmaster. */
   readonly transport: MailTransport;
   readonly receivers: Workers['receivers'];
+  readonly receiving: ReceivingPorts;
   /** Absent: no metrics. */
   readonly registry?: Registry | undefined;
 }
@@ -92,7 +94,7 @@ const listenerPlace = ({ bounceDomain, bouncePort, host, mail }: Config): Listen
 const startInboundReport = async (
   config: Config,
   engines: Engines,
-  { transport, receivers, registry }: InboundReportParts,
+  { transport, receivers, receiving, registry }: InboundReportParts,
 ): Promise<readonly string[]> => {
   const { postmaster, tlsFiles } = config;
   const place = listenerPlace(config);
@@ -111,7 +113,7 @@ const startInboundReport = async (
     domain,
     take,
     reader,
-    inbound: openInboundMail(engines, { receivers, registry }),
+    inbound: openInboundMail(engines, { receivers, receiving, registry }),
     logger,
     postmaster: postmaster === undefined ? undefined : passing(postmaster),
   });
@@ -189,10 +191,12 @@ export const openWorkers = async (
   { onFatal }: RoleEvents,
   {
     publicUrl,
+    receiving,
     registry,
     overrides,
     session,
   }: Pick<WorkersDependencies, 'publicUrl'> & {
+    readonly receiving: ReceivingPorts;
     readonly registry?: Registry | undefined;
     readonly overrides: ServiceOverrides;
     readonly session: Pick<KeptSessionLock, 'query'>;
@@ -290,6 +294,7 @@ export const openWorkers = async (
   const places = await startInboundReport(config, engines, {
     transport: mail.live,
     receivers: workers.receivers,
+    receiving,
     registry,
   });
   return { places, begin: workers.start, stop: workers.stop, isLeader: workers.isLeader, queues: workers.queues };

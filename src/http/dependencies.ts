@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { CommandContext } from '../commands/execute.ts';
+import type { ReceivingPorts } from '../commands/inbound/receive-mail.ts';
 import type { Analyzer } from '../domain/analysis/facts.ts';
 import type { UsageMarks } from '../domain/api-key/secret.ts';
 import type { EventStore } from '../domain/kernel/event-store.ts';
@@ -51,6 +52,8 @@ export interface HttpDependencies {
   readonly messageSources: MessageSources;
   /** Reads received mail. */
   readonly mailParser: MailParser;
+  /** Reads and authenticates inbound mail that did not come by SMTP. */
+  readonly receiving: ReceivingPorts;
   readonly templateRenderer: TemplateRenderer;
   readonly templateCompiler: TemplateCompiler;
   /** Captured mail; null: mail is delivered. */

@@ -4,7 +4,7 @@ import { AnalysisUnavailable } from '../domain/analysis/facts.ts';
 import { DomainError, type ErrorCode } from '../domain/kernel/errors.ts';
 import { AppendOutcomeUnknown } from '../domain/kernel/event-store.ts';
 import { DkimKeysBusy } from '../domain/ports/secrets.ts';
-import { type Logger, StoreUnavailable, TimedOut } from '../lib/async/async.ts';
+import { type Logger, StoreUnavailable, ThreadUnavailable, TimedOut } from '../lib/async/async.ts';
 import { HtmlCheckUnavailable } from '../lib/html/html.ts';
 import { MailParserUnavailable } from '../lib/mime/mime.ts';
 import { ResolverUnavailable } from '../lib/smtp/smtp.ts';
@@ -86,6 +86,7 @@ const OURS = [
   TemplateCompilerUnavailable,
   AnalysisUnavailable,
   MailParserUnavailable,
+  ThreadUnavailable,
   DkimKeysBusy,
   TimedOut,
 ];

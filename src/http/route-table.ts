@@ -245,6 +245,7 @@ export const ROUTES = {
   'DELETE /v1/topics/:id': { ...MANAGE_LIVE, status: 204, errors: CHANGED_LIVE },
 
   'GET /v1/inbound': { ...READ, addresses: true, errors: LIST },
+  'POST /v1/inbound/test': { ...SEND, status: 201, contents: true, errors: [...BODY, 'content_gone'] },
   'GET /v1/inbound/:id': READ_ONE,
   'GET /v1/inbound/:id/raw': { ...READ_ONE, secret: true },
   'GET /v1/inbound/:id/attachments/:place': { ...READ_ONE, secret: true },

@@ -174,6 +174,7 @@ import {
   publishTemplateRoute,
   rollBackTemplateRoute,
 } from './resources/templates/templates.ts';
+import { testInboundRoute } from './resources/test-inbound.ts';
 import {
   createTopicRoute,
   deleteTopicRoute,
@@ -285,6 +286,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   updateTopicRoute,
   deleteTopicRoute,
   ...INBOUND_ROUTES,
+  testInboundRoute,
   createInboundRouteRoute,
   listInboundRoutesRoute,
   getInboundRouteRoute,

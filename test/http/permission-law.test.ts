@@ -18,6 +18,7 @@ const PERMISSIONS = {
     POST /v1/messages/cancel
     PATCH /v1/messages/:id
     POST /v1/templates/:id/test-send
+    POST /v1/inbound/test
     POST /compat/resend/emails
     POST /compat/resend/emails/batch
     PATCH /compat/resend/emails/:id
@@ -407,6 +408,7 @@ const CONDITIONS = {
     GET /v1/suppressions/export
     GET /v1/audit/disclosures/:id
     GET /v1/audit/reports/messages/:id
+    POST /v1/inbound/test
     GET /v1/inbound/:id
     GET /v1/inbound/:id/raw
     GET /v1/inbound/:id/attachments/:place

@@ -193,6 +193,7 @@ import type {
   Template,
   TemplateDiff,
   TemplateVersion,
+  TestInboundRequest,
   TestSendTemplateRequest,
   Topic,
   TopicOptIn,
@@ -984,6 +985,19 @@ export const inbound = (call: Call) => ({
    */
   getAttachment: (id: string, place: string, options?: RequestOptions) =>
     call.response({ method: 'GET', path: path`/v1/inbound/${id}/attachments/${place}` }, options),
+  /**
+   * Receive a test message
+   *
+   * Receives a message as if it had come by SMTP: it is read, checked and routed in the same way, is listed in `GET /v1/inbound`, and creates the event `inbound.received` in the environment of the key. There is no client, so SPF is not checked.
+   *
+   * The domain of `to` must belong to your organization. It needs `inbound.mx`, unless it is the domain of the key; its MX record is not needed. Keys without `manage` can use only their own domain.
+   *
+   * The same `raw`, `to` and `from` again return the same message with the same id and create no event. The request can have 8 MB; larger mail must come by SMTP.
+   *
+   * Needs a key with `send`. Counts against its limit of `send` requests.
+   */
+  test: (body: TestInboundRequest, options?: RequestOptions) =>
+    call.json<InboundMessage>({ method: 'POST', path: '/v1/inbound/test', body }, options),
 });
 
 /** Operations on `/v1/inbound-routes`. */

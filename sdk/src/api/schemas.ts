@@ -448,6 +448,15 @@ export interface UpdateTopicRequest {
   description?: string | null | undefined;
 }
 
+export interface TestInboundRequest {
+  /** The message with its header (RFC 5322), as UTF-8. It is stored as it is: separate lines by CRLF. */
+  raw: string;
+  /** Recipient, at a domain of your organization. It need not be in the header. */
+  to: string;
+  /** Return path (`MAIL FROM`). Default: an empty one, as bounces have. */
+  from?: string | undefined;
+}
+
 export interface CreateInboundRouteRequest {
   /** Domain that receives the mail. You cannot change this later. */
   domain_id: string;

@@ -108,6 +108,14 @@ const all = (verdict: Verdict): Authentication => {
   return { verdicts, dmarcPolicy: 'none' };
 };
 
+/** Without a client `mailauth` checks SPF all the same. This name (RFC 6761 §6.4) has no record, so that nothing passes by it. */
+const NO_CLIENT = { sender: '', helo: 'client.invalid' };
+
+const withoutSpf = ({ verdicts, dmarcPolicy }: Authentication): Authentication => ({
+  verdicts: { ...verdicts, spf: 'none' },
+  dmarcPolicy,
+});
+
 interface AuthenticatorOptions {
   readonly resolver: Resolver;
   readonly logger: Logger;
@@ -124,13 +132,13 @@ export const createAuthenticator = ({ resolver, logger }: AuthenticatorOptions):
     if (isExcessive(raw)) return all('permerror');
     const options: AuthenticateOptions = {
       resolver: resolverFor(resolver),
-      sender: from,
       mta: 'inbound',
       disableBimi: true,
-      ...(client === null ? {} : { ip: client.address, helo: client.helo }),
+      ...(client === null ? NO_CLIENT : { sender: from, ip: client.address, helo: client.helo }),
     };
     try {
-      return await withTimeout({ ms: AUTHENTICATION_MS_MAX }, check(raw, options));
+      const found = await withTimeout({ ms: AUTHENTICATION_MS_MAX }, check(raw, options));
+      return client === null ? withoutSpf(found) : found;
     } catch (error) {
       logger.warn({ err: error }, 'could not authenticate an inbound mail');
       return all('temperror');

@@ -32,7 +32,7 @@ import { addressDigest } from '../suppression.ts';
 
 /** Ports that only receiving needs. */
 export interface ReceivingPorts {
-  readonly reader: Pick<InboundReader, 'read'>;
+  readonly reader: InboundReader;
   readonly authenticate: AuthenticateMail;
 }
 
@@ -49,7 +49,7 @@ export interface ReceivedMail {
   readonly client: MailClient | null;
 }
 
-/** `repeated`: all of it had been received before. `loop`: too many servers passed it on. */
+/** `repeated`: all of it had been received before. `loop`: more than `HOPS_MAX` servers passed it on. */
 export const RECEIVE_OUTCOMES = ['received', 'repeated', 'loop', 'dmarc_failed'] as const;
 export type ReceiveOutcome = (typeof RECEIVE_OUTCOMES)[number];
 
@@ -62,7 +62,7 @@ export interface ReceiveResult {
 type Context = Pick<CommandContext, 'store' | 'secrets' | 'system'>;
 
 /** RFC 5321 §6.3 asks for at least 100, but real mail has passed fewer than ten servers. A loop ends sooner. */
-const HOPS_MAX = 30;
+export const HOPS_MAX = 30;
 /** Each costs a read of the log. A reply names the message that it answers first. */
 const ANSWERED_MAX = 5;
 /** Senders by whom a message is found. Mail has one, rarely two. */

@@ -29,7 +29,7 @@ import { ATTACHMENT_TYPE, attachmentPlace, fileOf, SOURCE_TYPE } from './inbox.t
 
 const mailboxSchema = z.strictObject({ address: z.string(), name: z.string().nullable() });
 
-const inboundSchema = z
+export const inboundSchema = z
   .strictObject({
     id: z.string(),
     object: z.literal('inbound_message'),
@@ -79,7 +79,7 @@ const serializeListedInbound = (
   ...serializeInboundFacts(found),
 });
 
-const serializeInbound = (found: ExistingInbound, body: InboundBody): z.infer<typeof inboundSchema> => ({
+export const serializeInbound = (found: ExistingInbound, body: InboundBody): z.infer<typeof inboundSchema> => ({
   ...serializeListedInbound(found, body),
   to: serializeMailboxes(body.to),
   cc: serializeMailboxes(body.cc),
@@ -112,7 +112,7 @@ const loadInbound = async (
 };
 
 /** @throws {DomainError} `content_gone` if it was removed; `unavailable` if it is missing without a reason. */
-const requireKind = <Kind extends 'inbound' | 'inbound_raw'>(
+export const requireKind = <Kind extends 'inbound' | 'inbound_raw'>(
   found: StoredBody | undefined,
   kind: Kind,
 ): Extract<StoredBody, { readonly kind: Kind }> => {
@@ -159,16 +159,15 @@ const SUBJECT_CHARACTERS_MAX = 1000;
 /** RFC 5321 §4.5.3.1: a local part of 64, the @ and a domain of 255. */
 const ADDRESS_CHARACTERS_MAX = 320;
 
-const address = () =>
+export const address = () =>
   z
     .string()
     .max(ADDRESS_CHARACTERS_MAX)
-    .refine((text) => typeof parseMailbox(text) !== 'string', 'is not an email address')
-    .optional();
+    .refine((text) => typeof parseMailbox(text) !== 'string', 'is not an email address');
 
 export const INBOUND_FILTERS = {
-  from: address().describe('Only messages from this address: the return path, or a sender in the header.'),
-  to: address().describe('Only messages that this address received.'),
+  from: address().optional().describe('Only messages from this address: the return path, or a sender in the header.'),
+  to: address().optional().describe('Only messages that this address received.'),
   domain_id: idParameter('domain').describe('Only messages to this domain, by id.'),
   subject: z
     .string()

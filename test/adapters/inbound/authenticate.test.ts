@@ -32,6 +32,13 @@ describe('an inbound mail', () => {
     });
   });
 
+  test('that did not come by SMTP is not checked by SPF, and cannot pass DMARC by it', async () => {
+    const txt = (host: string) => [RECORDS[host]?.replace('ip4:192.0.2.1 -all', '+all') ?? []].flat();
+    const check = createAuthenticator({ resolver: createInMemoryResolver({ txt }), logger: silentLogger });
+    const { verdicts } = await check(Buffer.from(MAIL), { from: 'ann@example.net', client: null });
+    expect(verdicts).toEqual({ spf: 'none', dkim: 'none', dmarc: 'fail', arc: 'none' });
+  });
+
   test('is temperror while the DNS does not answer', async () => {
     const txt = (): never => {
       throw new ResolverUnavailable('no answer');

@@ -143,6 +143,7 @@ const inbound = async ({ recorder: { ask }, receive }: Stage, domainId: string):
   const { id: organizationId } = await ask('getOrganization!');
   const received = await receive({ organizationId, domainId, to: 'support@example.test' });
   for (const name of ['getInbound', 'getRawInbound']) await ask(name, { parameters: { id: received } });
+  await ask('testInbound');
   await ask('listInbound');
   await ask('getInboundAttachment', { parameters: { id: received, place: '0' } });
   const { id } = await ask('createInboundRoute');

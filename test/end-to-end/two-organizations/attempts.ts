@@ -147,6 +147,11 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
       refused: [403, 'other_organization'] as const,
     })),
   listInboundRoutes: () => [{ query: '?limit=100' }],
+  testInbound: (victim) =>
+    [victim.domain, victim.second].map(({ name }) => ({
+      body: { raw: 'Subject: Mine now\r\n\r\nx', to: `support@${name}` },
+      refused: [400, 'invalid_request'] as const,
+    })),
   listInbound: (victim) => [
     { query: '?limit=100' },
     { query: `?domain_id=${victim.domain.id}`, check: isEmpty },

@@ -138,7 +138,7 @@ describe('every example of the document', () => {
   });
 
   const serviceFor = async ({ operation: { operationId } }: LocatedSchema): Promise<Service> => {
-    if (['replayWebhook', 'previewErasure', 'cancelMessages'].includes(operationId)) return onDatabase;
+    if (['replayWebhook', 'previewErasure', 'cancelMessages', 'testInbound'].includes(operationId)) return onDatabase;
     if (operationId !== 'startOidc') return inMemory;
     const service = await startService(await withProvider());
     onTestFinished(() => service.close());

@@ -2,6 +2,8 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { Pool } from 'pg';
 import { createAnalyzer } from '../../../src/adapters/html/analyzer.ts';
 import { createHtmlTracker } from '../../../src/adapters/html/tracked-links.ts';
+import { createAuthenticator } from '../../../src/adapters/inbound/authenticate.ts';
+import { createInboundReader } from '../../../src/adapters/inbound/inbound-reader.ts';
 import { createMessageSources } from '../../../src/adapters/mail/compose.ts';
 import { createInMemoryRateLimiter } from '../../../src/adapters/rate-limit/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
@@ -100,6 +102,10 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     textAlternatives,
     messageSources: createMessageSources(textAlternatives),
     mailParser: createMailParser(),
+    receiving: {
+      reader: createInboundReader(),
+      authenticate: createAuthenticator({ resolver: context.resolver, logger: silentLogger }),
+    },
     templateRenderer: createLiquidRenderer(),
     templateCompiler: createTemplateCompiler(),
     inbox: createInMemoryInbox(),
@@ -165,6 +171,7 @@ export const startService = async (overrides: Overrides = {}, check = recordAnsw
       await deps.textAlternatives.close();
       await deps.templateCompiler.close();
       await deps.mailParser.close();
+      await deps.receiving.reader.close();
       await context.webhookTarget.close();
     },
   };

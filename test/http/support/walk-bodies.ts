@@ -105,6 +105,7 @@ export const BODIES: Readonly<Record<WithBody, (tenant: WalkedDomain) => object>
   'POST /v1/topics': () => ({ name: 'Walk', default: 'in' }),
   'PATCH /v1/topics/:id': () => ({ name: 'Another' }),
   'POST /v1/topics/:id/opt-ins': () => ({ addresses: ['walk@example.net'] }),
+  'POST /v1/inbound/test': ({ domainName }) => ({ raw: 'Subject: Walk\r\n\r\nWalk\r\n', to: `walk@${domainName}` }),
   'POST /v1/inbound-routes': ({ domainId }) => ({ domain_id: domainId, match: 'walk', action: 'store' }),
   'PATCH /v1/inbound-routes/:id': () => ({ match: 'another' }),
   'POST /v1/webhooks': () => ({ url: LISTENER, events: ['message.*'] }),
