@@ -37,6 +37,8 @@ interface KindLaw {
   readonly isUnrevised?: true;
   /** It reports on other resources and has no ETag. */
   readonly isReport?: true;
+  /** It is shown with its contents, which retention removes, and has no ETag. */
+  readonly isContent?: true;
   /** Only live keys see it. */
   readonly isOnlyLive?: true;
 }
@@ -60,7 +62,7 @@ export const KINDS = {
   erasures: { prefix: 'ers', noun: 'erasure', sees: () => true, ofOneDomain: false },
   topics: { prefix: 'top', noun: 'topic', sees: () => true, ofOneDomain: false },
   'inbound-routes': { prefix: 'irt', noun: 'inbound route', sees: () => true, ofOneDomain: false },
-  inbound: { prefix: 'inb', noun: 'inbound message', sees: same, ofOneDomain: true, isUnrevised: true },
+  inbound: { prefix: 'inb', noun: 'inbound message', sees: same, ofOneDomain: true, isContent: true },
   webhooks: { prefix: 'whk', noun: 'webhook', sees: same, ofOneDomain: false },
   'billing/invoices': { prefix: 'inv', noun: 'invoice', sees: () => true, ofOneDomain: false },
   'audit/auditors': { prefix: 'aud', noun: 'auditor', sees: () => true, ofOneDomain: false, isOnlyLive: true },
