@@ -4,7 +4,7 @@ import { sendMessage } from '../../src/commands/message/send-message.ts';
 import { createOrganization } from '../../src/commands/organization.ts';
 import { registerDomain } from '../../src/commands/sending-domain/change-domain.ts';
 import { registerWebhook } from '../../src/commands/webhook.ts';
-import type { Caller } from '../../src/domain/api-key/key-authority.ts';
+import type { Caller } from '../../src/domain/api-key/caller.ts';
 import { monthOf, previousMonth } from '../../src/domain/billing/plan.ts';
 import { messageStream } from '../../src/domain/kernel/streams.ts';
 import type { MessageDraft } from '../../src/domain/message/draft.ts';

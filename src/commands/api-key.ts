@@ -15,7 +15,7 @@ import {
   requireOwnKey,
   works,
 } from '../domain/api-key/api-key.ts';
-import type { KeyAuthority } from '../domain/api-key/key-authority.ts';
+import type { KeyAuthority } from '../domain/api-key/caller.ts';
 import { type LoadKeyCache, replaces } from '../domain/api-key/key-cache-projection.ts';
 import {
   noteRefusal as decideNoteRefusal,

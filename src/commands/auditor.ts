@@ -1,4 +1,4 @@
-import { type Caller, requireWithin } from '../domain/api-key/key-authority.ts';
+import { type Caller, requireWithin } from '../domain/api-key/caller.ts';
 import type { LoadKeyCache } from '../domain/api-key/key-cache-projection.ts';
 import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../domain/api-key/secret.ts';
 import {

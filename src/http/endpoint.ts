@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTP
 import { z } from 'zod';
 import type { Origin } from '../commands/execute.ts';
 import type { TemplateUses } from '../commands/template/use-template.ts';
-import type { Caller } from '../domain/api-key/key-authority.ts';
+import type { Caller } from '../domain/api-key/caller.ts';
 import { DomainError, type ErrorCode } from '../domain/kernel/errors.ts';
 import { TimedOut, withTimeout } from '../lib/async/async.ts';
 import { type JsonBounds, jsonAnswer } from '../lib/http/http.ts';

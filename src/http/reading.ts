@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type CommandContext, type Condition, load } from '../commands/execute.ts';
-import type { Caller } from '../domain/api-key/key-authority.ts';
+import type { Caller } from '../domain/api-key/caller.ts';
 import { leafIn, parseLeaf } from '../domain/audit/leaf.ts';
 import type { Aggregate } from '../domain/kernel/aggregate.ts';
 import { DomainError } from '../domain/kernel/errors.ts';

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Origin } from '../commands/execute.ts';
-import type { Caller } from '../domain/api-key/key-authority.ts';
+import type { Caller } from '../domain/api-key/caller.ts';
 import { addressClassOf } from '../domain/kernel/addresses.ts';
 import { originPart } from '../domain/ports/requests.ts';
 import { rootOfPart, SALT_BYTES, saltOf } from '../lib/transparency/transparency.ts';

@@ -1,6 +1,6 @@
 import type { SMTPServerDataStream } from 'smtp-server';
 import { sendMessage } from '../commands/message/send-message.ts';
-import type { Caller } from '../domain/api-key/key-authority.ts';
+import type { Caller } from '../domain/api-key/caller.ts';
 import { DomainError, type ErrorCode } from '../domain/kernel/errors.ts';
 import { requireUnsuspended } from '../domain/organization/organization.ts';
 import { type AuthContext, type AuthResult, authenticate, presentedBearer } from '../http/auth/authenticate.ts';

@@ -1,4 +1,4 @@
-import type { Caller } from '../domain/api-key/key-authority.ts';
+import type { Caller } from '../domain/api-key/caller.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import { isOwnHeader } from '../domain/message/draft.ts';
 import type { RepeatedHeader } from '../domain/ports/contents.ts';

@@ -6,7 +6,7 @@ import { type CommandContext, load, type Origin } from '../../src/commands/execu
 import { sendMessage } from '../../src/commands/message/send-message.ts';
 import { createOrganization } from '../../src/commands/organization.ts';
 import { registerWebhook, type WebhookWithSecret } from '../../src/commands/webhook.ts';
-import type { Caller } from '../../src/domain/api-key/key-authority.ts';
+import type { Caller } from '../../src/domain/api-key/caller.ts';
 import { eventCodec } from '../../src/domain/kernel/codec.ts';
 import type { Environment } from '../../src/domain/kernel/environment.ts';
 import { LOG_START, type RecordedEvent } from '../../src/domain/kernel/event-store.ts';

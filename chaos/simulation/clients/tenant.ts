@@ -3,7 +3,7 @@ import type { CommandContext, Origin } from '../../../src/commands/execute.ts';
 import { createOrganization, organizationSecret } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
 import { registerWebhook } from '../../../src/commands/webhook.ts';
-import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
+import type { Caller } from '../../../src/domain/api-key/caller.ts';
 import type { Environment } from '../../../src/domain/kernel/environment.ts';
 import { createInMemoryDkimKeys } from '../../../test/support/in-memory/dkim-keys.ts';
 import { createInMemoryResolver } from '../../../test/support/in-memory/dns.ts';

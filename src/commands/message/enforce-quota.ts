@@ -1,4 +1,4 @@
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import {
   BUILT_IN_PLANS,
   type Month,

@@ -1,5 +1,5 @@
 import type { Analysis, Finding } from '../../domain/analysis/analysis.ts';
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import { keyedDigest, metadataDigest, repeatedDigest, sha256Hex, subjectDigest } from '../../domain/kernel/digest.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { formatId, ID_BYTES } from '../../domain/kernel/ids.ts';

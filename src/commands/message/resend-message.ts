@@ -1,4 +1,4 @@
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import { requireOwn } from '../../domain/kernel/aggregate.ts';
 import { keyedDigest } from '../../domain/kernel/digest.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';

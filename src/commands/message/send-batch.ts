@@ -1,4 +1,4 @@
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import { keyedDigest, sha256Hex } from '../../domain/kernel/digest.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { messageStream } from '../../domain/kernel/streams.ts';

@@ -1,5 +1,5 @@
 import { parse } from 'tldts';
-import type { KeyAuthority } from '../../domain/api-key/key-authority.ts';
+import type { KeyAuthority } from '../../domain/api-key/caller.ts';
 import {
   type KeyCacheState,
   type KeyEntry,

@@ -5,7 +5,6 @@ import { DomainError } from '../kernel/errors.ts';
 import type { ApiKeyEvent } from '../kernel/events.ts';
 import type { RateLimits } from '../kernel/rate-limits.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
-import type { Permission } from './events.ts';
 import {
   inheritBounds,
   type KeyAuthority,
@@ -14,7 +13,8 @@ import {
   requireLimitAuthority,
   requireWithin,
   widens,
-} from './key-authority.ts';
+} from './caller.ts';
+import type { Permission } from './events.ts';
 import type { SecretFacts } from './secret.ts';
 
 /** A key's secrets are numbered from 1. Each rotation adds one. */

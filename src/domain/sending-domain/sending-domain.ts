@@ -1,5 +1,5 @@
 import type { ExistingApiKey } from '../api-key/api-key.ts';
-import { type KeyAuthority, requireKeyAuthority } from '../api-key/key-authority.ts';
+import { type KeyAuthority, requireKeyAuthority } from '../api-key/caller.ts';
 import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
 import { sha256 } from '../kernel/digest.ts';
 import { DomainError } from '../kernel/errors.ts';

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { jitter } from '../../lib/async/async.ts';
 import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import { GRACE_PERIOD_MINUTES_MAX } from '../api-key/api-key.ts';
-import { isBounded, type KeyBounds } from '../api-key/key-authority.ts';
+import { isBounded, type KeyBounds } from '../api-key/caller.ts';
 import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { DomainError } from '../kernel/errors.ts';

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import { readSecret, type UsageMarks } from '../../domain/api-key/secret.ts';
 import { isWithin } from '../../domain/kernel/addresses.ts';
 import { sha256Hex } from '../../domain/kernel/digest.ts';

@@ -1,6 +1,6 @@
 import type { DomainFacts } from '../../domain/analysis/facts.ts';
 import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import type {
   KeyCacheProjection,
   KeyCacheState,

@@ -1,6 +1,6 @@
 import { finished } from 'node:stream/promises';
 import type { FastifyReply } from 'fastify';
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import { clientNetworkOf } from '../../domain/kernel/addresses.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import {

@@ -1,5 +1,5 @@
+import type { Caller, CallingMember } from '../../domain/api-key/caller.ts';
 import { allows, type Permission } from '../../domain/api-key/events.ts';
-import type { Caller, CallingMember } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { ROLES, type Role } from '../../domain/member/events.ts';
 import { presenceRequired } from '../../domain/member/member.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { cancelMessage, rescheduleMessage } from '../../commands/message/attempt.ts';
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import type { RecipientStatus } from '../../domain/message/message.ts';
 import { isRemoved, type MessageBody } from '../../domain/ports/contents.ts';

@@ -3,7 +3,7 @@ import { Counter, type Registry } from 'prom-client';
 import type { CommandContext } from '../../commands/execute.ts';
 import { organizationSecret } from '../../commands/organization.ts';
 import { addressDigest } from '../../commands/suppression.ts';
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import type {
   RecordedRefusal,
   RefusedBody,

@@ -14,7 +14,7 @@ import {
   together,
 } from '../../commands/erasure.ts';
 import { isHeld } from '../../commands/organization.ts';
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import { ERASURE_COUNTS_NONE, ERASURE_REASONS, type ExistingErasure } from '../../domain/erasure/erasure.ts';
 import type { ErasureProgress } from '../../domain/ports/contents.ts';
 import type { HttpDependencies } from '../dependencies.ts';

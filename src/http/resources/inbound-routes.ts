@@ -5,7 +5,7 @@ import {
   deleteInboundRoute,
   loadInboundRoute,
 } from '../../commands/inbound/route.ts';
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import { type ExistingInboundRoute, inboundRoute, ROUTE_ACTIONS } from '../../domain/inbound/route.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { inboundRouteStream } from '../../domain/kernel/streams.ts';

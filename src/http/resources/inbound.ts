@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
 import { organizationSecret } from '../../commands/organization.ts';
 import { addressDigest } from '../../commands/suppression.ts';
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import { type ExistingInbound, inbound, requireInbound } from '../../domain/inbound/inbound.ts';
 import { environmentSchema } from '../../domain/kernel/environment.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import type { CapturedContent, CapturedMail, Inbox, InboxFilter } from '../../domain/ports/mail.ts';
 import { requireOwnerPresence } from '../auth/permissions.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import { allows } from '../../domain/api-key/events.ts';
-import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError, ERROR_CATALOGUE, type ErrorCode } from '../../domain/kernel/errors.ts';
 import type { RefusedRequest, RefusedRequestFilter } from '../../domain/ports/requests.ts';
 import { pageOf, rowsToAsk } from '../../lib/projections/projections.ts';

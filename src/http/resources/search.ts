@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import type { Environment } from '../../domain/kernel/environment.ts';
 import { type IdPrefix, isId, timeInId } from '../../domain/kernel/ids.ts';
 import { RECIPIENT_STATUSES } from '../../domain/message/message.ts';

@@ -1,6 +1,6 @@
 import { load } from '../../commands/execute.ts';
 import { apiKey } from '../../domain/api-key/api-key.ts';
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import { keyedDigest } from '../../domain/kernel/digest.ts';
 import { apiKeyStream, sendingDomainStream, templateStream } from '../../domain/kernel/streams.ts';
 import { sendingDomain } from '../../domain/sending-domain/sending-domain.ts';

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { organizationSecret } from '../../commands/organization.ts';
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import { BOUNCE_CATEGORIES } from '../../domain/bounce/categories.ts';
 import { keyedDigest } from '../../domain/kernel/digest.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
 import { HOPS_MAX, type ReceiveOutcome, receiveMail } from '../../commands/inbound/receive-mail.ts';
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import { inbound, requireInbound } from '../../domain/inbound/inbound.ts';
 import { routeFor } from '../../domain/inbound/route.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';

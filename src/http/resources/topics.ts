@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { recordOptIns } from '../../commands/suppression.ts';
 import { changeTopic, createTopic, deleteTopic, loadTopic } from '../../commands/topic.ts';
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../domain/api-key/caller.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { topicStream } from '../../domain/kernel/streams.ts';
 import { strongestEntry } from '../../domain/suppression/suppression.ts';

@@ -6,7 +6,7 @@ import { createKey, deleteKey, type KeyChange, revokeKey, updateKey } from '../.
 import type { CommandContext, Origin } from '../../../src/commands/execute.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
-import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
+import type { Caller } from '../../../src/domain/api-key/caller.ts';
 import { workingAdminKeys } from '../../../src/domain/api-key/key-cache-projection.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import { DomainError } from '../../../src/domain/kernel/errors.ts';

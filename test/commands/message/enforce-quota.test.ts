@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createSendingQuotas, enforceQuota } from '../../../src/commands/message/enforce-quota.ts';
-import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
+import type { Caller } from '../../../src/domain/api-key/caller.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 import type { Environment } from '../../../src/domain/kernel/environment.ts';
 import { SERVICE_SENDER } from '../../../src/domain/message/events.ts';

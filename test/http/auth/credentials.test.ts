@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { describe, expect, test } from 'vitest';
-import type { Caller, CallingMember } from '../../../src/domain/api-key/key-authority.ts';
+import type { Caller, CallingMember } from '../../../src/domain/api-key/caller.ts';
 import { formatSecret } from '../../../src/domain/api-key/secret.ts';
 import { parseRange } from '../../../src/domain/kernel/addresses.ts';
 import { sha256Hex } from '../../../src/domain/kernel/digest.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Caller, CallingMember } from '../../../src/domain/api-key/key-authority.ts';
+import type { Caller, CallingMember } from '../../../src/domain/api-key/caller.ts';
 import { DomainError } from '../../../src/domain/kernel/errors.ts';
 import type { Role } from '../../../src/domain/member/events.ts';
 import { POWERS } from '../../../src/domain/member/powers.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Caller, CallingMember } from '../../../src/domain/api-key/key-authority.ts';
+import type { Caller, CallingMember } from '../../../src/domain/api-key/caller.ts';
 import { requireOwnerPresence, requirePresence } from '../../../src/http/auth/permissions.ts';
 import { callerWith } from '../../support/controls/api-key.ts';
 import { createSteppableSystem } from '../../support/system.ts';

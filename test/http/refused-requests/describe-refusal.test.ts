@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { expect, test } from 'vitest';
-import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
+import type { Caller } from '../../../src/domain/api-key/caller.ts';
 import { describeRefusal } from '../../../src/http/refused-requests/refusal-recorder.ts';
 
 const CALLER: Caller = {

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addAuditor } from '../../../src/commands/auditor.ts';
-import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
+import type { Caller } from '../../../src/domain/api-key/caller.ts';
 import { EVENT_SCHEMAS } from '../../../src/domain/kernel/events.ts';
 import { AUDIT_KINDS, actionOf, typesOfKind, typesWithWord } from '../../../src/http/resources/audit/actions.ts';
 import { openAdminTenant } from '../support/admin-tenant.ts';

@@ -11,7 +11,7 @@ import {
 import { sendMessage } from '../../../src/commands/message/send-message.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
-import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
+import type { Caller } from '../../../src/domain/api-key/caller.ts';
 import { createKeyCacheProjection } from '../../../src/domain/api-key/key-cache-projection.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import type { Environment } from '../../../src/domain/kernel/environment.ts';

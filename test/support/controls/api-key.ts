@@ -1,4 +1,4 @@
-import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
+import type { Caller } from '../../../src/domain/api-key/caller.ts';
 import type { SecretFacts } from '../../../src/domain/api-key/secret.ts';
 import type { ApiKeyEvent } from '../../../src/domain/kernel/events.ts';
 

@@ -10,8 +10,8 @@ import {
   type KeyCircumstances,
   liveEarlierSecrets,
 } from '../../../domain/api-key/api-key.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { permissionSchema } from '../../../domain/api-key/events.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { isNotedRefusal, type KeyChangeName } from '../../../domain/api-key/key-history.ts';
 import type { UsageMark } from '../../../domain/api-key/secret.ts';
 import { environmentSchema } from '../../../domain/kernel/environment.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { readWholeStream } from '../../../commands/execute.ts';
 import { type ApiKey, apiKey, type ExistingApiKey } from '../../../domain/api-key/api-key.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { allows, permissionSchema } from '../../../domain/api-key/events.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { customerEventId } from '../../../domain/customer-events/customer-events.ts';
 import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import type { ErrorCode } from '../../../domain/kernel/errors.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readWholeStream } from '../../../commands/execute.ts';
 import { readStream } from '../../../commands/foreign-events.ts';
 import type { ApiKey, ExistingApiKey } from '../../../domain/api-key/api-key.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { SECRET_ENDS, type SecretLife, secretHistory } from '../../../domain/api-key/key-history.ts';
 import { requireOwn } from '../../../domain/kernel/aggregate.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { createKey, updateKey } from '../../../commands/api-key.ts';
 import type { KeyChanges } from '../../../domain/api-key/api-key.ts';
+import type { KeyBounds } from '../../../domain/api-key/caller.ts';
 import { permissionSchema } from '../../../domain/api-key/events.ts';
-import type { KeyBounds } from '../../../domain/api-key/key-authority.ts';
 import { isWithin, parseRange, rangeProblem } from '../../../domain/kernel/addresses.ts';
 import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';

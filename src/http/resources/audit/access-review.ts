@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { ACCESS_TYPES } from '../../../domain/audit/access-review.ts';
 import type { Leaf } from '../../../domain/audit/leaf.ts';
 import { type DerivedReview, deriveReview, REVIEWED_TYPES } from '../../../domain/audit/report/access-rows.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LogContradiction, loadAuditLog, signCheckpoint } from '../../../commands/audit.ts';
 import { load } from '../../../commands/execute.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { clientNetworkOf } from '../../../domain/kernel/addresses.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { isId } from '../../../domain/kernel/ids.ts';

@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { loadAuditor, namesOfAuditors } from '../../../commands/auditor.ts';
 import { contactsOfMembers } from '../../../commands/member.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import type { Leaf } from '../../../domain/audit/leaf.ts';
 import { type AddressRange, isWithin, parseRange } from '../../../domain/kernel/addresses.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';

@@ -1,6 +1,6 @@
 import { readWholeStream } from '../../../commands/execute.ts';
 import { namesOfMembers } from '../../../commands/member.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { leafOf } from '../../../domain/audit/leaf.ts';
 import { authorOf, secretEnds } from '../../../domain/audit/report/access-rows.ts';
 import { SECRET_TYPES } from '../../../domain/audit/report/key-sentences.ts';

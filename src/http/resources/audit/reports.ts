@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { readWholeStream } from '../../../commands/execute.ts';
 import { namesOfMembers } from '../../../commands/member.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { describeKey } from '../../../domain/audit/report/key-sentences.ts';
 import { describeMessage } from '../../../domain/audit/report/message-sentences.ts';
 import { isNaming, membersIn } from '../../../domain/audit/report/words.ts';

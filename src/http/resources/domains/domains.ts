@@ -8,7 +8,7 @@ import {
   verifyDomain,
 } from '../../../commands/sending-domain/change-domain.ts';
 import { serviceHosts } from '../../../commands/sending-domain/check-domain.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { isId } from '../../../domain/kernel/ids.ts';
 import { domainRecordsStream, sendingDomainStream } from '../../../domain/kernel/streams.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { CUSTOMER_EVENT_TYPES, type CustomerEventType } from '../../../domain/customer-events/customer-event-types.ts';
 import { LOG_START, type Position } from '../../../domain/kernel/event-store.ts';
 import type { BilledDays } from '../../../projections/billing.ts';

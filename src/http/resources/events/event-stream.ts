@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { createSemaphore, createShares, type Place, pause } from '../../../lib/async/async.ts';
 import { acceptedIn } from '../../../lib/http/http.ts';

@@ -10,8 +10,8 @@ import {
   removeMember,
 } from '../../../commands/member.ts';
 import { endSession } from '../../../commands/session.ts';
+import { requireWithin } from '../../../domain/api-key/caller.ts';
 import { permissionSchema } from '../../../domain/api-key/events.ts';
-import { requireWithin } from '../../../domain/api-key/key-authority.ts';
 import { signInUrl } from '../../../domain/kernel/addresses.ts';
 import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { permissionSchema } from '../../../domain/api-key/events.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { roleSchema } from '../../../domain/member/events.ts';

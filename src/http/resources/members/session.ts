@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { loadMember } from '../../../commands/member.ts';
 import { endSession, provePresence, startSession } from '../../../commands/session.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { formatSecret, readSecret } from '../../../domain/api-key/secret.ts';
 import { keyedBytes, sha256Hex } from '../../../domain/kernel/digest.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { organizationSecret } from '../../../commands/organization.ts';
 import { addressDigest } from '../../../commands/suppression.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import type { MemberView, StoredMemberView, ViewOwner } from '../../../domain/ports/member-views.ts';
 import { parseMailbox } from '../../../lib/mime/mime.ts';
 import { endpoint } from '../../endpoint.ts';

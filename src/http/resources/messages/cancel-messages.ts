@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { cancelMessage } from '../../../commands/message/attempt.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { allows } from '../../../domain/api-key/events.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { cancelMessage as decideCancel } from '../../../domain/message/accept-message.ts';
 import type { RecipientStatus } from '../../../domain/message/message.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { organizationSecret } from '../../../commands/organization.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { BOUNCE_CATEGORIES } from '../../../domain/bounce/categories.ts';
 import { keyedDigest, metadataDigest, subjectDigest } from '../../../domain/kernel/digest.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { type LoadedStream, load, readWholeStream } from '../../../commands/execute.ts';
 import { cancelMessage, rescheduleMessage } from '../../../commands/message/attempt.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { customerEvents } from '../../../domain/customer-events/customer-events.ts';
 import { requireOwn } from '../../../domain/kernel/aggregate.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';

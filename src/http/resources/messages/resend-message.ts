@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { resendMessage } from '../../../commands/message/resend-message.ts';
 import type { SentMessage } from '../../../commands/message/send-message.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { mapConcurrently } from '../../../lib/async/async.ts';
 import { type Call, endpoint, type RouteContext } from '../../endpoint.ts';

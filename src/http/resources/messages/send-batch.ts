@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import { type BatchBody, BatchRefused, type SentBatch, sendBatch } from '../../../commands/message/send-batch.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { HtmlEntry } from '../../../domain/organization/events.ts';
 import { mapConcurrently } from '../../../lib/async/async.ts';

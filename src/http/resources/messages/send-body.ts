@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { UsedTemplate, UseTemplate } from '../../../commands/template/use-template.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { MessageDraft } from '../../../domain/message/draft.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';

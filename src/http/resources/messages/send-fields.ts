@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Finding } from '../../../domain/analysis/analysis.ts';
 import { htmlFindings } from '../../../domain/analysis/judge.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import {
   isBase64,
   isOneClickHeader,

@@ -6,7 +6,7 @@ import type { UseTemplate } from '../../../commands/template/use-template.ts';
 import { usableTopic } from '../../../commands/topic.ts';
 import { RULES_VERSION } from '../../../domain/analysis/analysis.ts';
 import type { DomainFacts } from '../../../domain/analysis/facts.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { HtmlEntry } from '../../../domain/organization/events.ts';
 import type { ExistingTopic } from '../../../domain/topic/topic.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type LoadedStream, load } from '../../../commands/execute.ts';
 import { organizationSecret } from '../../../commands/organization.ts';
 import { addressDigest, removeSuppression } from '../../../commands/suppression.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { Revision } from '../../../domain/kernel/event-store.ts';
 import { isId } from '../../../domain/kernel/ids.ts';

@@ -4,7 +4,7 @@ import { sendMessage } from '../../../commands/message/send-message.ts';
 import { publishProblems } from '../../../commands/template/change-template.ts';
 import { contentOf, loadTemplate } from '../../../commands/template/template-content.ts';
 import { renderContent, requireValidHtml } from '../../../commands/template/use-template.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import type { MessageDraft } from '../../../domain/message/draft.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';
 import type { RenderedTemplate, SourcePlace } from '../../../domain/template/render-template.ts';

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { carriesContents, recordResend } from '../../../commands/webhook.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { allows } from '../../../domain/api-key/events.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-events/customer-event-types.ts';
 import type { CustomerEvent } from '../../../domain/customer-events/customer-events.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { allows } from '../../../domain/api-key/events.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-events/customer-event-types.ts';
 import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';

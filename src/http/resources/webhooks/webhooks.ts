@@ -10,7 +10,7 @@ import {
   type WebhookAtRevision,
 } from '../../../commands/webhook.ts';
 import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../../../domain/api-key/api-key.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { Caller } from '../../../domain/api-key/caller.ts';
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { isId } from '../../../domain/kernel/ids.ts';
 import { webhookStream } from '../../../domain/kernel/streams.ts';
