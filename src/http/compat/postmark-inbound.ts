@@ -10,10 +10,12 @@ import { serializeInboundFacts } from '../resources/events/serialize-events.ts';
 /** Received mail in the format of Postmark's inbound webhook. */
 
 /**
- * Larger mail is posted without its attachments: receivers rarely take more than 16 MB of JSON, and base64 adds a third.
- * The API has the attachments.
+ * Larger mail is posted without its attachments, which the API has. The JSON of a larger mail would hold the event loop for too
+ * long while it is made, signed or hashed.
  */
-const ATTACHMENTS_MAIL_BYTES_MAX = 10_000_000;
+const ATTACHMENTS_MAIL_BYTES_MAX = 5_000_000;
+/** Longer texts and html are left out too. People and newsletters write a tenth of it. */
+const BODY_CHARACTERS_MAX = 1_000_000;
 
 interface PostmarkAttachment {
   readonly Name: string;
@@ -50,6 +52,10 @@ const EMPTY: Omit<InboundBody, 'inboundId'> = {
   problems: [],
 };
 
+const isLong = (text: string | null): boolean => text !== null && text.length > BODY_CHARACTERS_MAX;
+
+const bodyIn = (text: string | null): string => (text === null || isLong(text) ? '' : text);
+
 /** Fields that Postmark has, in its order. */
 const mailOf = (id: string, body: typeof EMPTY, attachments: readonly PostmarkAttachment[]) => {
   const from = body.from[0] ?? { address: body.envelope.from };
@@ -70,8 +76,8 @@ const mailOf = (id: string, body: typeof EMPTY, attachments: readonly PostmarkAt
     ReplyTo: body.replyTo.map(({ address }) => address).join(', '),
     MailboxHash: mailboxHash(body.envelope.to),
     Date: body.date ?? '',
-    TextBody: body.text ?? '',
-    HtmlBody: body.html ?? '',
+    TextBody: bodyIn(body.text),
+    HtmlBody: bodyIn(body.html),
     StrippedTextReply: body.reply ?? '',
     Tag: '',
     Headers: body.headers.map(({ name, value }) => ({ Name: name, Value: value })),
@@ -135,6 +141,7 @@ export const createPostmarkInbound = (deps: PostmarkInbound) => {
         ...serializeInboundFacts(state),
         contents: shownOf(found, hasContents),
         attachments_left_out: body.attachments.length - attachments.length,
+        bodies_left_out: [body.text, body.html].filter(isLong).length,
       },
     };
   };

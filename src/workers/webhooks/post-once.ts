@@ -20,7 +20,7 @@ import {
   webhookRetryWaitMs,
   webhookTimestamp,
 } from '../../domain/webhook/webhook.ts';
-import { random, retry, type System } from '../../lib/async/async.ts';
+import { ownTurn, random, retry, type System } from '../../lib/async/async.ts';
 
 /** One post: its times, its signature, when it is retried, and when its endpoint is disabled. */
 
@@ -77,6 +77,13 @@ const stateAfter = (answer: WebhookAnswer, attempt: number, system: System): Pic
   return { state: 'pending', dueAt: new Date(now.getTime() + waitMs) };
 };
 
+/** Making, signing and hashing a longer body each take a turn of the event loop of their own. */
+const TURN_CHARACTERS_MAX = 1_000_000;
+
+const turnFor = async (body: string): Promise<void> => {
+  if (body.length > TURN_CHARACTERS_MAX) await ownTurn();
+};
+
 /** Signs and posts. Never rejects for reasons of the receiver. */
 export const postWebhook = async (
   { webhookTarget, webhookTimes, system }: PostWebhook,
@@ -85,6 +92,7 @@ export const postWebhook = async (
   const at = system.now();
   const attempt = delivery.attempts + 1;
   const { organizationId } = delivery.event;
+  await turnFor(body);
   const signed = signWebhook(secrets, { id: delivery.event.id, at, body });
   const headers = {
     ...own,
@@ -94,7 +102,9 @@ export const postWebhook = async (
     ...(format === 'sendgrid' ? signSendgrid(secrets[0] ?? '', { timestamp: webhookTimestamp(at), body }) : {}),
     ...(format === 'resend' ? asSvix(signed) : {}),
   };
+  await turnFor(body);
   const answer = await webhookTarget.post({ organizationId, url, headers, body, timeoutMs: webhookTimes.postMs });
+  await turnFor(body);
   return {
     deliveryId: delivery.id,
     attempt,

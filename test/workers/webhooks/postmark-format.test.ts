@@ -161,12 +161,23 @@ test('posts the same body again after a failure, and empty fields once the conte
 
 test('leaves out the attachments of large mail, and those that cannot be read', async () => {
   const { endpoint, receive } = await open();
-  await receive({ facts: { bytes: 10_000_001 } });
+  await receive({ facts: { bytes: 5_000_001 } });
   await until(() => expect(endpoint.posts).toHaveLength(1));
   await receive({ raw: `${'Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n'.repeat(10_000)}x` });
   await until(() => expect(endpoint.posts).toHaveLength(2));
   for (const { json } of endpoint.posts)
     expect(json).toMatchObject({ Subject: 'Über 42', Attachments: [], Outbox: { attachments_left_out: 2 } });
+});
+
+test('leaves out texts that are too long, and counts them', async () => {
+  const { endpoint, receive } = await open();
+  const long = 'x'.repeat(1_000_001);
+  const { references: _r, hops: _h, isAutomatic: _a, ...read } = readInbound({ raw: Buffer.from(RAW), isPlain: false });
+  const id = await receive({ body: { ...read, html: long } });
+  await until(() => expect(endpoint.posts).toHaveLength(1));
+  expect(endpoint.posts[0]?.json).toMatchObject({
+    ...{ MessageID: id, HtmlBody: '', TextBody: read.text, Outbox: { bodies_left_out: 1, attachments_left_out: 0 } },
+  });
 });
 
 test('posts the event of a ping', async () => {
