@@ -28,6 +28,8 @@ const MAILBOXES_MAX = 100;
 const REPLY_CHARACTERS_MAX = 20_000;
 /** RFC 5322 §2.1.1 without line ends. Programs that write paragraphs as one line are rarely above it. */
 const REPLY_LINE_CHARACTERS_MAX = 998;
+/** Longer texts and html stay in the original mail only: writing them as JSON holds the event loop for 4 ms a megabyte. */
+const BODY_CHARACTERS_MAX = 4_000_000;
 /** Larger html is not sanitized. Newsletters have a tenth of this. */
 const SANITIZED_CHARACTERS_MAX = 500_000;
 /** Elements within each other. Deeper ones are left out: sanitizing takes time by the square of the depth. */
@@ -152,13 +154,20 @@ interface Bodies {
   readonly html: string | null;
 }
 
+const isLong = (body: string | null): boolean => body !== null && body.length > BODY_CHARACTERS_MAX;
+
 /** @param isPlain neither the reply nor the sanitized html is made. */
-const bodiesOf = ({ text, html }: Bodies, isPlain = false) => ({
-  text,
-  html,
-  sanitizedHtml: isPlain ? null : sanitized(html),
-  reply: isPlain ? null : replyIn(text),
-});
+const bodiesOf = (read: Bodies, isPlain = false) => {
+  const text = isLong(read.text) ? null : read.text;
+  const html = isLong(read.html) ? null : read.html;
+  const sanitizedHtml = isPlain ? null : sanitized(html);
+  const reply = isPlain ? null : replyIn(text);
+  const problems = [
+    ...(isLong(read.text) || isLong(read.html) ? ['a text or html is too long: only the original mail has it'] : []),
+    ...(isPlain ? ['the html could not be sanitized, nor the reply be found, in time'] : []),
+  ];
+  return { text, html, sanitizedHtml, reply, problems };
+};
 
 const EMPTY = { from: [], to: [], cc: [], replyTo: [], attachments: [] };
 
@@ -166,7 +175,8 @@ const EMPTY = { from: [], to: [], cc: [], replyTo: [], attachments: [] };
 const readRest = (raw: Buffer, problem: string, isPlain: boolean): ReadMail => {
   const leaf = readLeaves(raw).find(({ type }) => type.value === 'text/plain');
   const text = leaf === undefined ? null : bytesInCharset(leaf.bytes(), parameterOf(leaf.type, 'charset') ?? '');
-  return { ...EMPTY, ...headOf(readHeaders(raw)), ...bodiesOf({ text, html: null }, isPlain), problems: [problem] };
+  const { problems, ...bodies } = bodiesOf({ text, html: null }, isPlain);
+  return { ...EMPTY, ...headOf(readHeaders(raw)), ...bodies, problems: [problem, ...problems] };
 };
 
 /** Only the header fields: for a mail that takes too long to read. */
@@ -196,6 +206,5 @@ export const readInbound = ({ raw: bytes, isPlain }: InboundTask): ReadMail => {
     replyTo: mailboxes(mail.replyTo),
     ...bodiesOf({ text: mail.text ?? null, html: mail.html ?? null }, isPlain),
     attachments: attachmentsOf(mail).map(listed),
-    problems: isPlain ? ['the html could not be sanitized, nor the reply be found, in time'] : [],
   };
 };

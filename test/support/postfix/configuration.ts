@@ -8,8 +8,6 @@ export interface PostfixParts {
   readonly mailboxes: readonly string[];
   /** The user that owns the mailboxes. */
   readonly userId: number;
-  /** Mail for this domain is passed on to this port on loopback. */
-  readonly relay?: { readonly domain: string; readonly port: number } | undefined;
 }
 
 export const MAIL_DOMAIN = 'b.test';
@@ -20,17 +18,7 @@ const RECIPIENTS_MAX = 5;
 const mailboxTable = (mailboxes: readonly string[]): string =>
   mailboxes.map((name, at) => `{${name}@${MAIL_DOMAIN}=${at}/}`).join(' ');
 
-const relayLines = ({ relay }: PostfixParts): string =>
-  relay === undefined
-    ? ''
-    : `relay_domains = ${relay.domain}
-transport_maps = inline:{ ${relay.domain}=smtp:[127.0.0.1]:${relay.port} }
-smtp_tls_security_level = may
-`;
-
-export const mainCf = (parts: PostfixParts): string => `${ownLines(parts)}${relayLines(parts)}`;
-
-const ownLines = ({ folder, mailboxes, userId }: PostfixParts): string => `compatibility_level = 3.6
+export const mainCf = ({ folder, mailboxes, userId }: PostfixParts): string => `compatibility_level = 3.6
 queue_directory = ${folder}/spool
 data_directory = ${folder}/data
 maillog_file = ${folder}/log

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../free-port.ts';
 import { certificateFor } from '../scripted-smtp-server/certificate.ts';
-import { MAIL_DOMAIN, mainCf, masterCf, type PostfixParts, saslConf } from './configuration.ts';
+import { MAIL_DOMAIN, mainCf, masterCf, saslConf } from './configuration.ts';
 
 export const CREDENTIALS = { user: `relay@${MAIL_DOMAIN}`, pass: 'p@ss/w:rd' };
 
@@ -48,7 +48,7 @@ const makeCredentials = (folder: string, owner: number): void => {
 };
 
 /** Starts an instance with its own configuration, queue and ports. @param names of its mailboxes. */
-export const startPostfix = async (names: readonly string[], relay?: PostfixParts['relay']) => {
+export const startPostfix = async (names: readonly string[]) => {
   const folder = mkdtempSync(join(tmpdir(), 'postfix-'));
   chmodSync(folder, 0o755);
   const [postfix, userId] = [idOf('postfix'), idOf('nobody')];
@@ -60,7 +60,7 @@ export const startPostfix = async (names: readonly string[], relay?: PostfixPart
   writeFileSync(join(folder, 'cert'), cert);
   makeCredentials(folder, postfix);
   const [port, submissionPort] = [await freePort(), await freePort()];
-  const parts = { folder, port, submissionPort, mailboxes: names, userId, relay };
+  const parts = { folder, port, submissionPort, mailboxes: names, userId };
   writeFileSync(join(folder, 'etc', 'main.cf'), mainCf(parts));
   writeFileSync(join(folder, 'etc', 'master.cf'), masterCf(parts));
   execFileSync('postfix', ['-c', join(folder, 'etc'), 'start'], { stdio: 'ignore' });

@@ -315,6 +315,19 @@ describe('a hostile mail', () => {
     expect((await shop.bodyOf(event)).attachments.map(({ filename }) => filename)).not.toContain('../../../etc/passwd');
   });
 
+  test('with html of more than 4,000,000 characters is stored, and says that only the original has it', async () => {
+    const shop = await openShop();
+    const raw = `Content-Type: text/html\r\n\r\n${'<b>x</b>\r\n'.repeat(450_000)}`;
+    expect(await shop.bring('support@shop.test', raw)).toMatch(/^250/);
+    const event = await onlyEvent(shop);
+    expect(await shop.bodyOf(event)).toMatchObject({
+      html: null,
+      sanitizedHtml: null,
+      problems: ['a text or html is too long: only the original mail has it'],
+    });
+    expect((await shop.rawOf(event)).length).toBeGreaterThan(4_000_000);
+  });
+
   test('with html that acts is stored with a copy that only shows', async () => {
     const shop = await openShop();
     const html =
@@ -323,4 +336,13 @@ describe('a hostile mail', () => {
     const body = await shop.bodyOf(await onlyEvent(shop));
     expect([body.html?.trim(), body.sanitizedHtml?.trim()]).toEqual([html, '<p>Hi<a>c</a></p>']);
   });
+});
+
+test('the extensions that senders use are offered', async () => {
+  const shop = await openShop();
+  const talk = await talkSmtp(shop.port);
+  const offered = await talk.ask('EHLO mx.example.net\r\n');
+  talk.close();
+  for (const extension of ['PIPELINING', '8BITMIME', 'SMTPUTF8', 'SIZE ']) expect(offered).toContain(extension);
+  expect(offered).not.toContain('AUTH');
 });
