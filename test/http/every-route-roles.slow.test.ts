@@ -214,6 +214,7 @@ describe('the table allows', () => {
       'POST /v1/messages/cancel',
       'PATCH /v1/messages/:id',
       'POST /v1/templates/:id/test-send',
+      'POST /v1/inbound/test',
       'GET /v1/session',
       'GET /v1/session/operations',
     ]);

@@ -31,6 +31,7 @@ import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { createSteppableSystem, type SteppableSystem } from '../../support/system.ts';
 import { engageSome } from './engage-some.ts';
+import { inboundSome } from './inbound-some.ts';
 import { eraseOne, suppressSome } from './suppress-some.ts';
 import { suspendSome } from './suspend-some.ts';
 import { templateSome } from './template-some.ts';
@@ -223,6 +224,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, stored }: HistoryOp
     ...[cancelSome, rescheduleSome, rescheduleSome],
     ...Array.from({ length: 3 }, () => () => engageSome(context, pick(messageIds.slice(-60)) ?? '', below)),
     (tenant) => suppressSome(context, originOf(tenant.organizationId, 'live'), below),
+    (tenant) => inboundSome(context, originOf(tenant.organizationId, 'live'), tenant.domain, below),
     (tenant) => suspendSome(context, originOf(tenant.organizationId, 'live'), below),
     (tenant) => eraseOne(context, originOf(tenant.organizationId, 'live'), below),
     ...[changeTemplate, changeTemplate, changeTemplate, changeTemplate], // one in five creates a template

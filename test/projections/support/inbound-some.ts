@@ -1,0 +1,22 @@
+import type { CommandContext, Origin } from '../../../src/commands/execute.ts';
+import { createInboundRoute } from '../../../src/commands/inbound/route.ts';
+import type { Caller } from '../../../src/domain/api-key/caller.ts';
+import { receive } from '../../http/support/received-mail.ts';
+
+/** Receives a mail for a domain, or routes its mail. @param below a number in [0, limit). */
+export const inboundSome = async (
+  context: CommandContext,
+  origin: Origin,
+  domain: Caller['domain'],
+  below: (limit: number) => number,
+) => {
+  if (below(4) === 0) {
+    const rule = { match: `r${below(20)}*`, action: below(2) === 0 ? 'store' : 'refuse', webhookId: null } as const;
+    await createInboundRoute(context, origin, { ...rule, order: below(10), domainId: domain.id });
+    return;
+  }
+  const { organizationId } = origin;
+  const environment = below(4) === 0 ? 'test' : 'live';
+  const to = `r${below(20)}@${domain.name}`;
+  await receive(context, { organizationId, environment, domainId: domain.id, to, raw: `Subject: ${below(1000)}\r\n` });
+};
