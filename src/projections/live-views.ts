@@ -1,6 +1,7 @@
 import { apiKey } from '../domain/api-key/api-key.ts';
 import { auditor } from '../domain/audit/audit.ts';
 import { destination } from '../domain/destination/suspension.ts';
+import { inboundRoute } from '../domain/inbound/route.ts';
 import { eventCodec } from '../domain/kernel/codec.ts';
 import {
   categoryOf,
@@ -39,6 +40,7 @@ const KEPT_WHOLE = [
   session.category,
   webhook.category,
   warmUp.category,
+  inboundRoute.category,
 ];
 
 /**
@@ -88,7 +90,7 @@ const PUT = `
 
 export const liveViewsProjection: Projection = {
   name: 'live-views',
-  version: 3,
+  version: 4,
   categories: [...copied],
   tables: ['live_view_events', 'live_view_size'],
   apply: async (db, events) => {
