@@ -27,7 +27,7 @@ export const appendKey = (
 
 /** Waits up to five seconds. @returns true if the condition was met. */
 export const until = async (isTrue: () => boolean | Promise<boolean>): Promise<boolean> => {
-  for (let tries = 0; tries < 500; tries += 1) {
+  for (let tries = 0; tries < 3_000; tries += 1) {
     if (await isTrue()) return true;
     await system.sleep(10);
   }
