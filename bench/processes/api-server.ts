@@ -7,6 +7,7 @@ import { openReceiving } from '../../src/composition/open-inbound.ts';
 import { startApi } from '../../src/composition/start-api.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Append } from '../../src/domain/kernel/event-store.ts';
+import { createMailParser } from '../../src/lib/mime/mime.ts';
 import { serveParent } from '../harness/serve-parent.ts';
 
 export interface ApiServer {
@@ -54,7 +55,8 @@ await serveParent(async ({ databaseUrl, secretKey, eventStoreUrl = '', storage }
   const closers = createClosers(logger);
   const engines = await openEngines({ config, logger, closers, owner: false });
   const context = storage === 'none' ? withoutStorage(engines.context) : engines.context;
-  const api = await startApi(config, { ...engines, context }, { receiving: openReceiving(engines) });
+  const parts = { receiving: openReceiving(engines), mailParser: closers.keep('mail parser', createMailParser()) };
+  const api = await startApi(config, { ...engines, context }, parts);
   closers.add('API', api.stop);
   return { facts: { baseUrl: api.baseUrl }, answers: { queries: () => queries }, close: closers.closeAll };
 });

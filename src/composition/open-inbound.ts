@@ -1,33 +1,17 @@
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { createAuthenticator } from '../adapters/inbound/authenticate.ts';
 import { createInboundReader } from '../adapters/inbound/inbound-reader.ts';
 import { createInboundMail, type InboundMail, type InboundMailOptions } from '../adapters/inbound/receive-inbound.ts';
 import { internalOrigin } from '../commands/execute.ts';
-import {
-  RECEIVE_OUTCOMES,
-  type ReceiveOutcome,
-  type ReceivingPorts,
-  receiveMail,
-} from '../commands/inbound/receive-mail.ts';
+import { RECEIVE_OUTCOMES, type ReceivingPorts, receiveMail } from '../commands/inbound/receive-mail.ts';
 import { INBOUND_TEST_DOMAIN } from '../domain/inbound/inbound.ts';
+import { localPartOf, takingRoute } from '../domain/inbound/route.ts';
 import { createBodyBudget } from '../lib/http/http.ts';
 import { domainOf } from '../lib/mime/mime.ts';
 import type { Workers } from '../workers/create-workers.ts';
 import { DEFAULT_DOMAIN } from './first-start.ts';
 import type { Engines } from './open-engines.ts';
-
-/** Every outcome starts at 0, so that alerts can refer to one that has not happened yet. */
-const counterIn = (registry: Registry | undefined): ((outcome: ReceiveOutcome) => void) => {
-  if (registry === undefined) return () => undefined;
-  const counter = new Counter({
-    name: 'outbox_inbound_mails_total',
-    help: 'Mails received for domains, by outcome',
-    labelNames: ['outcome'],
-    registers: [registry],
-  });
-  for (const outcome of RECEIVE_OUTCOMES) counter.inc({ outcome }, 0);
-  return (outcome) => counter.inc({ outcome });
-};
+import { countOutcomes } from './start-metrics.ts';
 
 interface InboundMailParts {
   readonly receivers: Workers['receivers'];
@@ -49,10 +33,8 @@ const routed = (
   { organizationId, domainId }: NonNullable<ReturnType<Receivers['receiverOf']>>,
   address: string,
 ): Recipient => {
-  const route = known.routeOf(domainId, address.slice(0, address.lastIndexOf('@')));
-  if (route === null) return { organizationId, domainId, address, route };
-  const { routeId, action, webhookId } = route;
-  return action === 'refuse' ? 'refused' : { organizationId, domainId, address, route: { routeId, action, webhookId } };
+  const route = takingRoute(known.routeOf(domainId, localPartOf(address)));
+  return route === 'refused' ? route : { organizationId, domainId, address, route };
 };
 
 /**
@@ -82,7 +64,11 @@ export const openInboundMail = (
   { context, system, logger }: Pick<Engines, 'context' | 'system' | 'logger'>,
   { receivers, receiving, registry }: InboundMailParts,
 ): InboundMail => {
-  const count = counterIn(registry);
+  const count = countOutcomes(registry, {
+    name: 'outbox_inbound_mails_total',
+    help: 'Mails received for domains, by outcome',
+    outcomes: RECEIVE_OUTCOMES,
+  });
   return createInboundMail({
     bodies: createBodyBudget(),
     isReady: () => receivers() !== null,

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts';
 import { signInUrl } from '../domain/kernel/addresses.ts';
 import { LOG_START } from '../domain/kernel/event-store.ts';
 import { type Logger, retry, retryWhileAway, StartRefused } from '../lib/async/async.ts';
+import { createMailParser } from '../lib/mime/mime.ts';
 import {
   ADVISORY_LOCKS,
   createPool,
@@ -140,11 +141,12 @@ const startRoles = async (
   if (roles.has('projections')) closers.add('projections', (await startProjections(engines, events)).stop);
   let baseUrl = baseUrlOf(config, config.port);
   const receiving = openReceiving(engines);
-  const links = { publicUrl: () => baseUrl, receiving, registry, overrides, session };
+  const mailParser = closers.keep('mail parser', createMailParser());
+  const links = { publicUrl: () => baseUrl, receiving, mailParser, registry, overrides, session };
   const workers = roles.has('workers') ? await openWorkers(config, engines, events, links) : undefined;
   if (workers !== undefined) closers.add('workers', workers.stop);
   const api = roles.has('api')
-    ? await startApi(config, engines, { receiving, registry, eventLoop, workers, isStarted })
+    ? await startApi(config, engines, { receiving, mailParser, registry, eventLoop, workers, isStarted })
     : undefined;
   if (api !== undefined) {
     baseUrl = api.baseUrl;

@@ -28,7 +28,7 @@ import { createLiveFeed } from '../http/resources/events/live-feed.ts';
 import { buildServer } from '../http/server.ts';
 import { StartRefused } from '../lib/async/async.ts';
 import { createHtmlChecker, createTextAlternatives } from '../lib/html/html.ts';
-import { createMailParser } from '../lib/mime/mime.ts';
+import type { MailParser } from '../lib/mime/mime.ts';
 import { createPool } from '../lib/postgres/postgres.ts';
 import { type SmtpListener, startSmtpListener } from '../lib/smtp/smtp.ts';
 import { createLiquidRenderer, createTemplateCompiler } from '../lib/templates/templates.ts';
@@ -214,6 +214,7 @@ export const countUsed =
 
 interface ApiOptions {
   readonly receiving: ReceivingPorts;
+  readonly mailParser: MailParser;
   /** Absent: no metrics. */
   readonly registry?: Registry | undefined;
   /** Absent: the event loop is not watched. */
@@ -228,7 +229,7 @@ interface ApiOptions {
 export const startApi = async (
   config: Config,
   engines: Engines,
-  { receiving, registry, eventLoop, workers, isStarted = () => true }: ApiOptions,
+  { receiving, mailParser, registry, eventLoop, workers, isStarted = () => true }: ApiOptions,
 ): Promise<RunningApi> => {
   const { pool, store, awaited, system, logger, closers, trackingKeys } = engines;
   const rateLimiter = closers.keep('rate limiter', await openRateLimiter(config, engines));
@@ -238,7 +239,6 @@ export const startApi = async (
   const analyzer = closers.keep('analyzer', createAnalyzer());
   const htmlTracker = closers.keep('HTML tracker', createHtmlTracker());
   const textAlternatives = closers.keep('text alternatives', createTextAlternatives());
-  const mailParser = closers.keep('mail parser', createMailParser());
   const templateCompiler = closers.keep('template compiler', createTemplateCompiler());
   const readModels = createReadModels({ pool, store, system, awaited });
   const context = { ...engines.context, quotas: createSendingQuotas(countUsed(readModels, store), system) };

@@ -145,6 +145,20 @@ const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 const MS_PER_SECOND = 1000;
 
 /**
+ * Counts outcomes. Each starts at 0, so that alerts can refer to one that has not happened yet.
+ * @param registry absent: no metrics.
+ */
+export const countOutcomes = <Outcome extends string>(
+  registry: Registry | undefined,
+  { outcomes, ...about }: { readonly name: string; readonly help: string; readonly outcomes: readonly Outcome[] },
+): ((outcome: Outcome) => void) => {
+  if (registry === undefined) return () => undefined;
+  const counter = new Counter({ ...about, labelNames: ['outcome'], registers: [registry] });
+  for (const outcome of outcomes) counter.inc({ outcome }, 0);
+  return (outcome) => counter.inc({ outcome });
+};
+
+/**
  * Counts delivery outcomes of this process. @param sessions open with mail servers.
  * @returns undefined: no metrics.
  */

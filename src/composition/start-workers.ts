@@ -1,4 +1,4 @@
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { openRestoreHold } from '../adapters/backup/restore.ts';
 import {
   createInboundReportReader,
@@ -20,7 +20,7 @@ import type { MailTransport } from '../domain/ports/mail.ts';
 import { createPostmarkInbound } from '../http/compat/postmark-inbound.ts';
 import { serializePosts } from '../http/compat/webhook-formats.ts';
 import { retryWhileAway } from '../lib/async/async.ts';
-import { createMailParser } from '../lib/mime/mime.ts';
+import type { MailParser } from '../lib/mime/mime.ts';
 import type { KeptSessionLock } from '../lib/postgres/postgres.ts';
 import { startSmtpListener } from '../lib/smtp/smtp.ts';
 import type { Policy } from '../lib/transparency/transparency.ts';
@@ -35,11 +35,7 @@ import {
   type Workers,
   type WorkersDependencies,
 } from '../workers/create-workers.ts';
-import {
-  createRecordInboundReport,
-  RETURNED_OUTCOMES,
-  type ReturnedOutcome,
-} from '../workers/record-inbound-report.ts';
+import { createRecordInboundReport, RETURNED_OUTCOMES } from '../workers/record-inbound-report.ts';
 import { workerPlaceOf } from './instances.ts';
 import { listenRefused, type RoleEvents, type RunningRole } from './lifecycle.ts';
 import { measureQueues, measureWebhookPosts } from './measure-service.ts';
@@ -49,7 +45,13 @@ import { openMail } from './open-mail.ts';
 import { auditCheckNotes, noteAuditCheck, noteWitnessPolicy } from './open-operator.ts';
 import { openQueues } from './open-queues.ts';
 import { askedWitnesses, followRenewals, readTls, readWitnessPolicy } from './read-service-config.ts';
-import { measureAudit, measureBillingStopped, measureDeliveries, measureExpiry } from './start-metrics.ts';
+import {
+  countOutcomes,
+  measureAudit,
+  measureBillingStopped,
+  measureDeliveries,
+  measureExpiry,
+} from './start-metrics.ts';
 
 interface InboundReportParts {
   /** Transport of live mail, which forwards mail to the postmaster. */
@@ -59,19 +61,6 @@ interface InboundReportParts {
   /** Absent: no metrics. */
   readonly registry?: Registry | undefined;
 }
-
-/** Every outcome starts at 0, so that alerts can refer to one that has not happened yet. */
-const counterIn = (registry: Registry | undefined): ((outcome: ReturnedOutcome) => void) => {
-  if (registry === undefined) return () => undefined;
-  const counter = new Counter({
-    name: 'outbox_inbound_reports_total',
-    help: 'Inbound reports by outcome',
-    labelNames: ['outcome'],
-    registers: [registry],
-  });
-  for (const outcome of RETURNED_OUTCOMES) counter.inc({ outcome }, 0);
-  return (outcome) => counter.inc({ outcome });
-};
 
 interface ListenerPlace {
   /** Domain of the addresses for reports. */
@@ -103,7 +92,11 @@ const startInboundReport = async (
   const { context, system, logger, closers } = engines;
   const tls = await readTls(tlsFiles);
   const reader = closers.keep('inbound report reader', createInboundReportReader());
-  const count = counterIn(registry);
+  const count = countOutcomes(registry, {
+    name: 'outbox_inbound_reports_total',
+    help: 'Inbound reports by outcome',
+    outcomes: RETURNED_OUTCOMES,
+  });
   const take = createRecordInboundReport({ context, system, logger, count });
   const passing = (address: string): Postmaster => {
     const { pass } = createPostmaster({ domain, address, transport, system, logger });
@@ -192,11 +185,13 @@ export const openWorkers = async (
   {
     publicUrl,
     receiving,
+    mailParser,
     registry,
     overrides,
     session,
   }: Pick<WorkersDependencies, 'publicUrl'> & {
     readonly receiving: ReceivingPorts;
+    readonly mailParser: MailParser;
     readonly registry?: Registry | undefined;
     readonly overrides: ServiceOverrides;
     readonly session: Pick<KeptSessionLock, 'query'>;
@@ -225,7 +220,6 @@ export const openWorkers = async (
   const witnesses = createHttpWitnesses();
   const auditMetrics = measureAudit(registry);
   closers.add('witnesses', witnesses.close);
-  const mailParser = closers.keep('parser of mail for webhooks', createMailParser());
   const workers = createWorkers({
     store: own,
     contents: context.contents,

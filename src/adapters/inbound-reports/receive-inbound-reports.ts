@@ -5,7 +5,7 @@ import { type ReturnToken, readReturnPath } from '../../domain/message/tokens.ts
 import type { MailTransport, OutgoingMail } from '../../domain/ports/mail.ts';
 import { createWorkerThreads, type Logger, type System, withTurns } from '../../lib/async/async.ts';
 import { type SmtpTask, smtpAnswer } from '../../lib/smtp/smtp.ts';
-import type { InboundMail } from '../inbound/receive-inbound.ts';
+import { type InboundMail, SEPARATELY } from '../inbound/receive-inbound.ts';
 import { readInboundReport } from './read-inbound-report.ts';
 
 /** Bytes kept of a mail. A report precedes the message that it returns. Less could lose a report, more costs memory. */
@@ -98,8 +98,6 @@ const refusalOf = (destination: Destination, { domain, postmaster }: InboundRepo
     `5.2.1 ${domain} sends mail and receives reports only: mail to its postmaster is not read here`,
   );
 };
-
-const SEPARATELY = smtpAnswer(452, '4.5.3 send the message to this recipient in a transaction of its own');
 
 const refusalOfInbound = (
   inbound: InboundMail | undefined,

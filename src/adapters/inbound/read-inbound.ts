@@ -6,7 +6,7 @@ import {
   bytesInCharset,
   type HeaderField,
   type Mailbox,
-  type ParsedMail,
+  numberedParts,
   type ParsedPart,
   parameterOf,
   parseMail,
@@ -81,12 +81,6 @@ const plainName = (written: string | null): string | null => {
 };
 
 const bytesOf = ({ content }: ParsedPart): number => Buffer.byteLength(content, 'base64');
-
-/** Attachments in the order in which they are numbered: other forms of the text first, such as an invitation. */
-export const attachmentsOf = ({ alternatives, attachments }: ParsedMail): readonly ParsedPart[] => [
-  ...alternatives,
-  ...attachments,
-];
 
 const listed = (part: ParsedPart, index: number): InboundAttachment => ({
   part: index,
@@ -205,6 +199,6 @@ export const readInbound = ({ raw: bytes, isPlain }: InboundTask): ReadMail => {
     cc: mailboxes(mail.cc),
     replyTo: mailboxes(mail.replyTo),
     ...bodiesOf({ text: mail.text ?? null, html: mail.html ?? null }, isPlain),
-    attachments: attachmentsOf(mail).map(listed),
+    attachments: numberedParts(mail).map(listed),
   };
 };

@@ -48,9 +48,10 @@ const REFUSALS: Readonly<Record<'loop' | 'dmarc_failed', Error>> = {
   loop: smtpAnswer(554, '5.4.6 the message has passed too many servers'),
   dmarc_failed: smtpAnswer(550, '5.7.1 the message fails DMARC, and its domain asks to refuse such mail'),
 };
+/** For a recipient whose mail another party takes than that of the recipients accepted so far. */
+export const SEPARATELY = smtpAnswer(452, '4.5.3 send the message to this recipient in a transaction of its own');
 const UNKNOWN = '5.1.1 no such recipient';
 const REFUSED = '5.7.1 this recipient accepts no mail';
-const SEPARATELY = '4.5.3 send the message to this recipient in a transaction of its own';
 const TOO_LARGE = `5.3.4 the message is larger than declared, or than ${INBOUND_BYTES_MAX} bytes`;
 
 type Sender = SMTPServerSession['envelope']['mailFrom'];
@@ -118,7 +119,7 @@ export const createInboundMail = ({ bodies, isReady, receive, find }: InboundMai
       const recipient = found(address);
       if (recipient === 'refused') return smtpAnswer(550, REFUSED);
       if (recipient === null) return smtpAnswer(550, UNKNOWN);
-      return isWith(accepted, recipient) ? null : smtpAnswer(452, SEPARATELY);
+      return isWith(accepted, recipient) ? null : SEPARATELY;
     },
 
     receive: async (stream, session) => {

@@ -2,6 +2,7 @@ import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypt
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
+import { idPattern } from '../../domain/kernel/ids.ts';
 import { INBOUND_FILTERS } from '../../http/resources/inbound.ts';
 import { messageFilters } from '../../http/resources/messages/find-messages.ts';
 import { SUBJECT_CHARACTERS_MAX, sendRequestBody } from '../../http/resources/messages/send-body.ts';
@@ -237,8 +238,8 @@ export interface McpOptions extends SendOptions {
   readonly version: string;
 }
 
-const MESSAGE_ID = z.string().regex(/^msg_[a-z2-7]{26}$/, 'must be the id of a message, msg_…');
-const INBOUND_ID = z.string().regex(/^inb_[a-z2-7]{26}$/, 'must be the id of an inbound message, inb_…');
+const MESSAGE_ID = z.string().regex(new RegExp(idPattern('msg')), 'must be the id of a message, msg_…');
+const INBOUND_ID = z.string().regex(new RegExp(idPattern('inb')), 'must be the id of an inbound message, inb_…');
 const READS = { readOnlyHint: true, openWorldHint: false } as const;
 
 interface Stats {

@@ -26,7 +26,7 @@ import type {
   ReceivedRecipient,
 } from '../../domain/ports/inbound.ts';
 import { canonicalAddress, parseMailbox } from '../../lib/mime/mime.ts';
-import { type CommandContext, eventContext, execute, type LoadedStream, load, type Origin } from '../execute.ts';
+import { type CommandContext, eventContext, execute, load, type Origin } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';
 import { addressDigest } from '../suppression.ts';
 
@@ -105,38 +105,42 @@ interface CheckedMail {
   readonly authentication: Authentication;
   readonly secret: Uint8Array;
   readonly sha256: string;
+  /** The mail in base64. */
+  readonly content: string;
+  readonly searchWords: readonly string[];
+  readonly fromDigests: string[];
   readonly answered: string | null;
   readonly isMarked: boolean;
 }
 
+const searchWordsOf = (secret: Uint8Array, { subject, from: [sender] }: ReadMail): readonly string[] => [
+  ...subjectWordDigests(secret, subject),
+  ...(sender === undefined ? [] : senderDigests(secret, sender)),
+];
+
 const contentsOf = (
-  { mail, read, secret }: CheckedMail,
+  { mail, read, content, searchWords }: CheckedMail,
   to: string,
   ids: { readonly inboundId: string; readonly contentId: string; readonly rawId: string },
 ): readonly MessageContents[] => {
-  const { organizationId, from, raw } = mail;
+  const { organizationId, from } = mail;
   const { references: _references, hops: _hops, isAutomatic: _isAutomatic, ...shown } = read;
   const body: InboundBody = { kind: 'inbound', inboundId: ids.inboundId, envelope: { from, to }, ...shown };
-  const [sender] = read.from;
-  const searchWords = [
-    ...subjectWordDigests(secret, read.subject),
-    ...(sender === undefined ? [] : senderDigests(secret, sender)),
-  ];
-  const whole = { kind: 'inbound_raw', inboundId: ids.inboundId, content: raw.toString('base64') } as const;
+  const whole = { kind: 'inbound_raw', inboundId: ids.inboundId, content } as const;
   return [
     { id: ids.contentId, organizationId, body, searchWords },
     { id: ids.rawId, organizationId, body: whole },
   ];
 };
 
-/** @returns null if this copy had been received before. */
+/** @returns the id of the copy, and whether it had not been received before. */
 const receiveCopy = async (
   context: Context,
   origin: Origin,
   checked: CheckedMail,
   { domainId, address, route }: ReceivedRecipient,
 ): Promise<{ readonly id: string; readonly isNew: boolean }> => {
-  const { mail, read, authentication, secret, sha256, answered, isMarked } = checked;
+  const { mail, read, authentication, secret, sha256, fromDigests, answered, isMarked } = checked;
   const { organizationId, environment, from: sender, raw } = mail;
   const recipient = canonicalAddress(address);
   const id = inboundId({ organizationId, environment, recipient, sender, sha256 });
@@ -156,7 +160,7 @@ const receiveCopy = async (
         bytes: raw.length,
         sha256,
         toDigest: addressDigest(secret, recipient),
-        fromDigests: senderDigestsOf(secret, mail, read),
+        fromDigests,
         verdicts: authentication.verdicts,
         routeId: route?.routeId ?? null,
         action: route?.action ?? 'webhook',
@@ -186,12 +190,16 @@ export const receiveMail = async (
   const { state } = await load(context.store, organization, organizationStream(organizationId));
   const { settings } = requireOrganization(state);
   if (isRefused(authentication, settings)) return { outcome: 'dmarc_failed', inboundIds: [] };
+  const secret = await organizationSecret(context.secrets, organizationId);
   const checked: CheckedMail = {
     mail,
     read,
     authentication,
-    secret: await organizationSecret(context.secrets, organizationId),
+    secret,
     sha256: hash('sha256', raw, 'hex'),
+    content: raw.toString('base64'),
+    searchWords: searchWordsOf(secret, read),
+    fromDigests: senderDigestsOf(secret, mail, read),
     answered: await findAnswered(context, organizationId, read),
     isMarked: isFailed(authentication) && settings.inboundDmarc !== 'accept',
   };
@@ -201,18 +209,13 @@ export const receiveMail = async (
   return { outcome, inboundIds: copies.map(({ id }) => id) };
 };
 
-export interface InboundAtRevision {
-  readonly inbound: ExistingInbound;
-  readonly revision: LoadedStream<unknown>['revision'];
-}
-
 /** @throws {DomainError} `not_found`, `other_organization`. */
 export const loadInbound = async (
   { store }: Pick<CommandContext, 'store'>,
   organizationId: string,
   id: string,
-): Promise<InboundAtRevision> => {
+): Promise<ExistingInbound> => {
   if (!isId('inb', id)) throw new DomainError('not_found', 'inbound message not found');
-  const { state, revision } = await load(store, inbound, inboundStream(id));
-  return { inbound: requireInbound(state, organizationId), revision };
+  const { state } = await load(store, inbound, inboundStream(id));
+  return requireInbound(state, organizationId);
 };

@@ -4,6 +4,7 @@ import { type Aggregate, requireOwn } from '../kernel/aggregate.ts';
 import { DomainError } from '../kernel/errors.ts';
 import type { EventsOf } from '../kernel/event.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
+import type { ReceivedRecipient } from '../ports/inbound.ts';
 
 /**
  * `webhook`: the mail is stored and posted to webhooks. `store`: it is stored and appears in the event feed, but is
@@ -118,6 +119,16 @@ export const changeInboundRoute = (
 export const deleteInboundRoute = (state: InboundRoute, organizationId: string): readonly InboundRouteEvent[] => [
   { type: 'InboundRouteDeleted', data: { routeId: requireInboundRoute(state, organizationId).routeId } },
 ];
+
+/** Part of an address that routes match. */
+export const localPartOf = (address: string): string => address.slice(0, address.lastIndexOf('@'));
+
+/** What is recorded of the route that takes a mail. @param route null: none matches. */
+export const takingRoute = (route: ExistingInboundRoute | null): ReceivedRecipient['route'] | 'refused' => {
+  if (route === null) return null;
+  const { routeId, action, webhookId } = route;
+  return action === 'refuse' ? 'refused' : { routeId, action, webhookId };
+};
 
 const comparable = (text: string): string => text.normalize('NFC').toLowerCase();
 

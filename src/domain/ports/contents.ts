@@ -246,7 +246,7 @@ const inboundHeadOf = (body: InboundBody): InboundHead => {
   return head;
 };
 
-/** The head of a content. Only messages have parts that are left out. */
+/** The head of a content. Only messages, sent or received, have parts that are left out. */
 export const headOf = (body: StoredBody): StoredHead => {
   if (body.kind === 'inbound') return inboundHeadOf(body);
   if (body.kind !== 'message') return body;

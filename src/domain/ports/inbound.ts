@@ -6,8 +6,7 @@ import type { InboundBody } from './contents.ts';
  */
 
 /** Contents of a mail. It is read as far as possible: `problems` says what could not be read. */
-export interface ReadMail extends Omit<InboundBody, 'kind' | 'inboundId' | 'envelope' | 'attachments'> {
-  readonly attachments: InboundBody['attachments'];
+export interface ReadMail extends Omit<InboundBody, 'kind' | 'inboundId' | 'envelope'> {
   /** Message-IDs in `In-Reply-To` and `References`, the nearest first. */
   readonly references: readonly string[];
   /** Servers that passed the mail on, by their `Received` fields. */

@@ -4,7 +4,7 @@ import { type ExistingInbound, inbound } from '../../domain/inbound/inbound.ts';
 import type { EventStore } from '../../domain/kernel/event-store.ts';
 import { inboundStream } from '../../domain/kernel/streams.ts';
 import type { Contents, InboundBody } from '../../domain/ports/contents.ts';
-import { type Mailbox, type MailParser, mailboxText } from '../../lib/mime/mime.ts';
+import { type Mailbox, type MailParser, mailboxText, numberedParts } from '../../lib/mime/mime.ts';
 import { serializeInboundFacts } from '../resources/events/serialize-events.ts';
 
 /** Received mail in the format of Postmark's inbound webhook. */
@@ -102,8 +102,7 @@ const attachmentsOf = async (
   if (raw?.kind !== 'inbound_raw') return [];
   const parsed = await mailParser.parse([Buffer.from(raw.content, 'base64')], organizationId);
   if (typeof parsed === 'string') return [];
-  // In the order of `attachments`: other forms of the text come first.
-  const parts = [...parsed.alternatives, ...parsed.attachments];
+  const parts = numberedParts(parsed);
   return attachments.flatMap(({ part, filename, contentType, bytes: size, contentId }) => {
     const content = parts[part]?.content;
     if (content === undefined) return [];

@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { load } from '../../commands/execute.ts';
+import { loadInbound } from '../../commands/inbound/receive-mail.ts';
 import { organizationSecret } from '../../commands/organization.ts';
 import { addressDigest } from '../../commands/suppression.ts';
 import type { Caller } from '../../domain/api-key/caller.ts';
-import { type ExistingInbound, inbound, requireInbound } from '../../domain/inbound/inbound.ts';
+import type { ExistingInbound } from '../../domain/inbound/inbound.ts';
 import { environmentSchema } from '../../domain/kernel/environment.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
-import { isId } from '../../domain/kernel/ids.ts';
-import { inboundStream } from '../../domain/kernel/streams.ts';
 import { subjectWordDigests, subjectWords } from '../../domain/message/search-words.ts';
 import {
   type InboundBody,
@@ -16,7 +14,7 @@ import {
   isRemoved,
   type StoredBody,
 } from '../../domain/ports/contents.ts';
-import { type Mailbox, parseMailbox } from '../../lib/mime/mime.ts';
+import { type Mailbox, numberedParts, parseMailbox } from '../../lib/mime/mime.ts';
 import { visibleDomainId } from '../auth/permissions.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
@@ -97,14 +95,12 @@ export const serializeInbound = (found: ExistingInbound, body: InboundBody): z.i
 const missing = (): DomainError => new DomainError('not_found', 'inbound message not found');
 
 /** Loads an inbound message that the caller may see. @throws {DomainError} `not_found`, `other_organization`. */
-const loadInbound = async (
+const loadVisible = async (
   { context }: Pick<HttpDependencies, 'context'>,
   caller: Caller,
   id: string,
 ): Promise<ExistingInbound> => {
-  if (!isId('inb', id)) throw missing();
-  const { state } = await load(context.store, inbound, inboundStream(id));
-  const found = requireInbound(state, caller.organizationId);
+  const found = await loadInbound(context, caller.organizationId, id);
   const domainId = visibleDomainId(caller);
   if (found.environment !== caller.environment) throw missing();
   if (domainId !== null && found.domainId !== domainId) throw missing();
@@ -130,7 +126,7 @@ const readContent = async <Kind extends 'inbound' | 'inbound_raw'>(
   { deps }: RouteContext,
   kind: Kind,
 ) => {
-  const found = await loadInbound(deps, caller, id);
+  const found = await loadVisible(deps, caller, id);
   const contentId = kind === 'inbound' ? found.contentId : found.rawId;
   const body = requireKind((await deps.context.contents.get([contentId])).get(contentId), kind);
   await recordReading(deps, { origin, request }, { what: 'inbound_content', subjectId: id });
@@ -249,8 +245,7 @@ const getInboundAttachmentRoute = endpoint(
     const { body } = await readContent(call, route, 'inbound_raw');
     const parsed = await route.deps.mailParser.parse([sourceOf(body)], call.caller.organizationId);
     const place = attachmentPlace(call.request);
-    // In the order of `attachments`: other forms of the text come first.
-    const parts = typeof parsed === 'string' ? [] : [...parsed.alternatives, ...parsed.attachments];
+    const parts = typeof parsed === 'string' ? [] : numberedParts(parsed);
     const part = place === null ? undefined : parts[place];
     if (part === undefined) throw new DomainError('not_found', 'the inbound message has no attachment at this place');
     const bytes = Buffer.from(part.content, 'base64');

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
-import { HOPS_MAX, type ReceiveOutcome, receiveMail } from '../../commands/inbound/receive-mail.ts';
+import { HOPS_MAX, loadInbound, type ReceiveOutcome, receiveMail } from '../../commands/inbound/receive-mail.ts';
 import type { Caller } from '../../domain/api-key/caller.ts';
-import { inbound, requireInbound } from '../../domain/inbound/inbound.ts';
-import { routeFor } from '../../domain/inbound/route.ts';
+import { localPartOf, routeFor, takingRoute } from '../../domain/inbound/route.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
-import { inboundStream, sendingDomainStream } from '../../domain/kernel/streams.ts';
+import { sendingDomainStream } from '../../domain/kernel/streams.ts';
 import type { ReceivedRecipient } from '../../domain/ports/inbound.ts';
 import { sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 import { domainOf, parseMailbox } from '../../lib/mime/mime.ts';
@@ -83,12 +82,13 @@ const requireRecipient = async (route: RouteContext, caller: Caller, to: string)
   await readYourWrites(deps, ['inbound-routes']);
   const by = { organizationId: caller.organizationId, domainId, limit: ROUTES_READ_MAX, after: null };
   const { items } = await deps.readModels.inboundRoutes.list(by);
-  const found = routeFor(items, to.slice(0, to.lastIndexOf('@')));
-  if (found === null) return { domainId, address: to, route: null };
-  const { routeId, action, webhookId } = found;
-  if (action === 'refuse')
-    throw refused('to', `to is refused by the inbound route ${routeId}: change its action, or use another address`);
-  return { domainId, address: to, route: { routeId, action, webhookId } };
+  const found = routeFor(items, localPartOf(to));
+  const taking = takingRoute(found);
+  if (taking !== 'refused') return { domainId, address: to, route: taking };
+  throw refused(
+    'to',
+    `to is refused by the inbound route ${found?.routeId}: change its action, or use another address`,
+  );
 };
 
 export const testInboundRoute = endpoint(
@@ -128,8 +128,7 @@ The same \`raw\`, \`to\` and \`from\` again return the same message with the sam
     });
     if (outcome === 'loop' || outcome === 'dmarc_failed') throw refused('raw', REFUSALS[outcome]);
     const [id = ''] = inboundIds;
-    const { state } = await load(context.store, inbound, inboundStream(id));
-    const found = requireInbound(state, organizationId);
+    const found = await loadInbound(context, organizationId, id);
     const stored = (await context.contents.get([found.contentId])).get(found.contentId);
     reply.header('location', `/v1/inbound/${id}`);
     return serializeInbound(found, requireKind(stored, 'inbound'));

@@ -54,6 +54,7 @@ export {
 export {
   type MailParser,
   MailParserUnavailable,
+  numberedParts,
   type ParsedAlternative,
   type ParsedMail,
   type ParsedPart,

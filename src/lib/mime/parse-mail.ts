@@ -63,6 +63,12 @@ export interface ParsedMail {
   readonly multiparts: readonly string[];
 }
 
+/** The parts by which attachments are numbered: other forms of the text first, such as an invitation. */
+export const numberedParts = ({ alternatives, attachments }: ParsedMail): readonly ParsedPart[] => [
+  ...alternatives,
+  ...attachments,
+];
+
 /** The message was not parsed in time, or too many wait for it. */
 export class MailParserUnavailable extends Error {
   override readonly name = 'MailParserUnavailable';

@@ -91,7 +91,7 @@ describe('retention', () => {
   test('removes inbound mail that is old enough, its original too', async () => {
     const mail = { organizationId, from: 'ann@example.net', to: 'support@example.test' };
     const inboundId = await receiveOne(service.deps.context, mail);
-    const { inbound } = await loadInbound(service.deps.context, organizationId, inboundId);
+    const inbound = await loadInbound(service.deps.context, organizationId, inboundId);
     const ids = [inbound.contentId, inbound.rawId];
     expect(await round()).toBe(0);
     await pool.query(`update vault.contents set created_at = now() - interval '31 days' where id = any ($1)`, [ids]);
