@@ -30,17 +30,21 @@ const liveAndRebuilt = async (seed: number) => {
 
 describe('rebuilding a read model', () => {
   test('produces the same rows as the live one, for every projection and any history', async () => {
+    const tables = new Set<string>();
+    const filled = new Set(OF_FULL_BUNDLES);
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 1_000_000 }), async (seed) => {
         const { live, rebuilt } = await liveAndRebuilt(seed);
-        const empty = live.flatMap((tables) =>
-          Object.entries(tables).filter(([table, rows]) => rows.length === 0 && !OF_FULL_BUNDLES.has(table)),
-        );
-        expect(empty).toEqual([]);
+        for (const [table, rows] of live.flatMap((model) => Object.entries(model))) {
+          tables.add(table);
+          if (rows.length > 0) filled.add(table);
+        }
         expect(rebuilt).toEqual(live);
       }),
-      { numRuns: 3 },
+      // A random history may lack what happens rarely; that of seed 1 has a row for every table.
+      { numRuns: 3, examples: [[1]] },
     );
+    expect([...tables].filter((table) => !filled.has(table))).toEqual([]);
   }, 180_000);
 
   test('keeps its indexes, constraints and options', async () => {
