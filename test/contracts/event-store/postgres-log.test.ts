@@ -5,9 +5,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createPostgresEventStore } from '../../../src/adapters/event-store.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
-import { type EventStore, LOG_START, WrongExpectedRevision } from '../../../src/domain/kernel/event-store.ts';
+import { AppendOutcomeUnknown, type EventStore, LOG_START, WrongExpectedRevision } from '../../../src/domain/kernel/event-store.ts';
 import { headOf, type MessageContents } from '../../../src/domain/ports/contents.ts';
 import { freshDatabase, migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
 import { follow } from './following.ts';
 import { PATIENCE_MS } from './harness.ts';
 import { events, first, keyRevoked, newStream, next, textsOf } from './samples.ts';
@@ -192,6 +193,17 @@ describe('the log in PostgreSQL', () => {
     await following.stop();
     expect(seen).toHaveLength(100);
     expect(await column('select count(*)::int from event_log.events')).toEqual([100]);
+  });
+
+  it('never uses a connection again that left an append without an answer', async () => {
+    const proxy = await startTcpProxy(database.url);
+    const behind = await openOn(proxy.url);
+    await behind.append(first(newStream(), events(1)));
+    proxy.forget(60_000);
+    await expect(behind.append(first(newStream(), events(1)))).rejects.toBeInstanceOf(AppendOutcomeUnknown);
+    await behind.append(first(newStream(), events(1)));
+    await behind.close();
+    await proxy.stop();
   });
 
   it('gives a follower everything before an unknown event, and stops there', async () => {

@@ -1,8 +1,19 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { createKeyedQueue } from '../../../src/lib/async/keyed-queue.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 
 type Priority = 'high' | 'low';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
+
+/** Bytes that are still referenced. */
+const heapUsed = (): number => {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+};
 
 interface Setting {
   readonly concurrency?: number;
@@ -287,5 +298,27 @@ describe('a keyed queue', () => {
     await closed;
     expect(await first).toBe(true);
     expect(await add('3')).toBe(false);
+  });
+
+  test('keeps nothing of a key that has no items left', async () => {
+    const queue = createKeyedQueue<string, Priority>({
+      priorities: ['high', 'low'],
+      concurrency: 100,
+      concurrencyOf: () => 2,
+      waitMsOf: () => 0,
+      capacityOf: () => 100,
+      started: () => undefined,
+      idOf: (item) => item,
+      run: () => Promise.resolve({ done: Promise.resolve() }),
+      system: createSteppableSystem(),
+    });
+    const before = heapUsed();
+    // A destination is the name of a mail server: whoever sends chooses it.
+    for (let number = 0; number < 2_000; number += 1) {
+      const key = Buffer.alloc(20_000, `${number} `).toString('latin1');
+      expect(await queue.add(String(number), key, 'high')).toBe(true);
+    }
+    expect(heapUsed() - before).toBeLessThan(10_000_000);
+    expect(queue.heads('high', 0)).toEqual([]); // keeps the queue reachable
   });
 });
