@@ -197,6 +197,11 @@ export interface RotateKeyRequest {
 export interface RegisterDomainRequest {
   /** The part after the @ of your sender addresses, such as `mail.example.com`. */
   name: string;
+  /** Receiving mail that people send to the domain. */
+  inbound?: {
+    /** true: mail to addresses of the domain is received here. Publish its MX record, which is then among `records`. The service must have a `BOUNCE_DOMAIN`. */
+    mx: boolean;
+  } | undefined;
 }
 
 export interface UpdateDomainRequest {

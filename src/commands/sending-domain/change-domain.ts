@@ -70,14 +70,14 @@ const TOKEN_BYTES = 20;
 export const registerDomain = async (
   context: CommandContext,
   origin: Origin,
-  { name }: { readonly name: string },
+  { name, inbound }: { readonly name: string } & Pick<ChangeDomain, 'inbound'>,
 ): Promise<DomainAtRevision> => {
   const { system, store, capturing } = context;
   const domainId = sendingDomainId(origin.organizationId, name);
   const { holder, formerHolder } = await nameHolder(store, name);
   const takenByAnother = isTakenByAnother(holder.state, { domainId, capturing, formerHolder });
   const token = Buffer.from(system.randomBytes(TOKEN_BYTES)).toString('hex');
-  const command = { domainId, name, token, takenByAnother, isPublicSuffix: isPublicSuffix(name) };
+  const command = { domainId, name, token, takenByAnother, isPublicSuffix: isPublicSuffix(name), inbound };
   const stream = sendingDomainStream(domainId);
   const known = await load(store, sendingDomain, stream);
   decideRegisterDomain(known.state, { ...command, dkim: [] }); // what is refused costs no keys

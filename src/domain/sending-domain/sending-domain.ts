@@ -212,6 +212,8 @@ interface RegisterDomain {
   readonly takenByAnother: boolean;
   /** Whether anyone can register names below it. Absent: no. */
   readonly isPublicSuffix?: boolean;
+  /** Absent: it receives no mail. */
+  readonly inbound?: ExistingSendingDomain['inbound'] | undefined;
 }
 
 /**
@@ -220,7 +222,7 @@ interface RegisterDomain {
  */
 export const registerDomain = (
   state: SendingDomain,
-  { takenByAnother, isPublicSuffix, dkim, ...domain }: RegisterDomain,
+  { takenByAnother, isPublicSuffix, dkim, inbound, ...domain }: RegisterDomain,
 ): readonly SendingDomainEvent[] => {
   if (isPublicSuffix === true) {
     throw new DomainError(
@@ -237,7 +239,9 @@ export const registerDomain = (
       `another organization has already verified the domain ${domain.name}`,
     );
   }
-  return [{ type: 'DomainRegistered', data: { ...domain, dkim: [...dkim] } }];
+  const registered: SendingDomainEvent = { type: 'DomainRegistered', data: { ...domain, dkim: [...dkim] } };
+  const { domainId } = domain;
+  return inbound?.mx === true ? [registered, { type: 'InboundEnabled', data: { domainId } }] : [registered];
 };
 
 interface RotateDkim {

@@ -36,6 +36,16 @@ describe('registering a domain', () => {
       .when((state) => registerDomain(state, { ...domain, dkim: KEYS, takenByAnother: false }))
       .thenEvents(registered);
   });
+  test('turns inbound mail on with it, also when a deleted domain is registered again', () => {
+    const enabled: SendingDomainEvent = { type: 'InboundEnabled', data: { domainId: 'dom_1' } };
+    const deleted: SendingDomainEvent = { type: 'DomainDeleted', data: { domainId: 'dom_1', name: 'example.test' } };
+    const register = (mx: boolean) => (state: Parameters<typeof registerDomain>[0]) =>
+      registerDomain(state, { ...domain, dkim: KEYS, takenByAnother: false, inbound: { mx } });
+    given([]).when(register(true)).thenEvents(registered, enabled);
+    given([]).when(register(false)).thenEvents(registered);
+    given([registered, enabled, deleted]).when(register(false)).thenEvents(registered);
+    given([registered, deleted]).when(register(true)).thenEvents(registered, enabled);
+  });
   test('is refused when the organization has it already', () => {
     given([registered])
       .when((state) => registerDomain(state, { ...domain, dkim: KEYS, takenByAnother: false }))

@@ -87,10 +87,28 @@ describe('inbound mail of a domain', () => {
     expect(mxOf((await patch({ inbound: { mx: false } })).body)).toEqual([]);
   });
 
+  test('can be turned on when the domain is added', async () => {
+    const add = async (name: string, more: object) => {
+      const answer = await service.request({ method: 'POST', url: '/v1/domains', key, payload: { name, ...more } });
+      const { inbound, records, id } = answer.json();
+      return { status: answer.statusCode, inbound, mx: mxOf({ records }).length, id };
+    };
+    const receiving = await add('reply.example.test', { inbound: { mx: true } });
+    expect(receiving).toMatchObject({ status: 201, inbound: { mx: true }, mx: 1 });
+    expect(await add('news.example.test', { inbound: { mx: false } })).toMatchObject({ inbound: { mx: false }, mx: 0 });
+    expect(await add('mail.example.test', {})).toMatchObject({ inbound: { mx: false }, mx: 0 });
+    await service.request({ method: 'DELETE', url: `/v1/domains/${receiving.id}`, key });
+    const again = await add('reply.example.test', {});
+    expect(again).toMatchObject({ status: 201, id: receiving.id, inbound: { mx: false }, mx: 0 });
+  });
+
   test.each([{ inbound: {} }, { inbound: { mx: 'yes' } }, { inbound: { mx: true, a: 1 } }])(
     'is refused as %j',
     async (payload) => {
       expect((await patch(payload)).status).toBe(400);
+      const added = { name: 'refused.example.test', ...payload };
+      const answer = await service.request({ method: 'POST', url: '/v1/domains', key, payload: added });
+      expect(answer.statusCode).toBe(400);
     },
   );
 });

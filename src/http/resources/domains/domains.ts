@@ -71,6 +71,7 @@ const body = z.strictObject({
     .refine((text) => domainName(text) !== null, 'is not a domain name')
     .transform((text) => domainName(text) ?? '')
     .describe('The part after the @ of your sender addresses, such as `mail.example.com`.'),
+  inbound: inboundSchema.optional(),
 });
 
 export const registerDomainRoute = endpoint(
@@ -78,13 +79,19 @@ export const registerDomainRoute = endpoint(
   {
     summary: 'Add a sending domain',
     body,
-    examples: { 'A domain': { name: 'mail.example.com' } },
+    examples: {
+      'A domain': { name: 'mail.example.com' },
+      'A domain that receives mail': { name: 'reply.example.com', inbound: { mx: true } },
+    },
     answer: domainSchema,
   },
-  async ({ origin, body: { name }, reply }, route) => {
+  async ({ origin, body: { name, inbound }, reply }, route) => {
     const { context } = route.deps;
     const { keyCache } = route.auth;
-    const { domain, revision } = await registerDomain(context, origin, { name });
+    const { domain, revision } = await registerDomain(context, origin, {
+      name,
+      ...(inbound === undefined ? {} : { inbound }),
+    });
     setRevision(reply, revision);
     reply.header('location', `/v1/domains/${domain.domainId}`);
     await keyCache.catchUp();
