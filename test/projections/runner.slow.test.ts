@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createPostgresContents } from '../../src/adapters/contents/postgres.ts';
 import { createPostgresEventStore } from '../../src/adapters/event-store.ts';
 import { eventCodec } from '../../src/domain/kernel/codec.ts';
@@ -85,7 +86,11 @@ describe('running projections', () => {
     pool.on('connect', () => {
       opened += 1;
     });
-    await system.sleep(1300);
+    const asked = vi.spyOn(Client.prototype, 'query');
+    onTestFinished(() => asked.mockRestore());
+    const tries = (): number =>
+      asked.mock.calls.filter((call) => JSON.stringify(call).includes('pg_try_advisory')).length;
+    expect(await until(() => tries() >= 3 * PROJECTIONS.length)).toBe(true);
     expect(opened).toBeLessThanOrEqual(PROJECTIONS.length + 1);
     expect(pool.totalCount).toBeLessThan(max);
     await first.stop();
@@ -188,14 +193,17 @@ describe('running projections', () => {
     const pool = await openPool();
     const store = newStore();
     await appendKey(store, 'key_1');
-    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const stopping = Promise.withResolvers<void>();
     const slow = tampered(async () => {
-      begin();
-      await system.sleep(200);
+      begun.resolve();
+      await stopping.promise;
     });
     const runner = startRunner(pool, store, [slow]);
-    await begun;
-    expect(await runner.stop()).toBe('ok');
+    await begun.promise;
+    const stopped = runner.stop();
+    stopping.resolve();
+    expect(await stopped).toBe('ok');
     expect((await pool.query('select 1 from read_models.api_keys')).rowCount).toBe(1);
   });
 });
