@@ -4,11 +4,19 @@ import { type Leaf, leafOf } from '../domain/audit/leaf.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import { EventsDetached, type RecordedEvent, type StreamName } from '../domain/kernel/event-store.ts';
 import { mapConcurrently } from '../lib/async/async.ts';
-import { canonicalJson } from '../lib/transparency/transparency.ts';
+import {
+  canonicalJson,
+  isConsistent,
+  leafHash,
+  parseCheckpoint,
+  parseNote,
+  rootOfInclusion,
+} from '../lib/transparency/transparency.ts';
 
 /**
  * Leaves of the audit trees are copies of events in tables of the database. An intruder with the database can change a copy,
- * so what is read from one is compared with the log.
+ * so what is read from one is compared with the log. Proofs are made from the same tables: one that does not lead to the signed
+ * root is not returned. Exports and tiles are not compared: verifiers judge them, and name each leaf that was changed.
  */
 
 interface FoundLeaf {
@@ -54,5 +62,33 @@ export const requireSameInLog = async (
   await requireWritten(
     store,
     events.filter((event) => event !== null),
+  );
+};
+
+const contradiction = (what: string): DomainError =>
+  new DomainError(
+    'unavailable',
+    `${what}: the tables of the audit log were changed from outside the service, so the proof is not shown. Ask the operator ` +
+      'to run `outbox audit check`',
+  );
+
+/** A leaf and its proof of inclusion in the tree of a signed note. @throws {DomainError} `unavailable`: it does not lead to its root. */
+export const requireIncluded = (
+  { index, leaf }: { readonly index: number; readonly leaf: string },
+  hashes: readonly Buffer[],
+  note: string,
+): void => {
+  const { size, root } = parseCheckpoint(parseNote(note).text);
+  if (rootOfInclusion(index, size, leafHash(leaf), hashes)?.equals(root)) return;
+  throw contradiction(`the proof of leaf ${index} of the audit log does not lead to the signed root of ${size} leaves`);
+};
+
+type SizedRoot = readonly [size: number, root: Buffer];
+
+/** @throws {DomainError} `unavailable`: the proof does not lead from one root to the other. */
+export const requireConsistent = (before: SizedRoot, after: SizedRoot, hashes: readonly Buffer[]): void => {
+  if (isConsistent(before, after, hashes)) return;
+  throw contradiction(
+    `the proof does not lead from the root of ${before[0]} leaves of the audit log to that of ${after[0]}`,
   );
 };

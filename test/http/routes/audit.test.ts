@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parseLeaf } from '../../../src/domain/audit/leaf.ts';
 import {
   isConsistent,
@@ -211,6 +212,71 @@ describe('checkpoints and proofs', () => {
       expect([404, 422, 400]).toContain((await ask(`/v1/audit/proof/${id}`)).status);
     const { value } = await service.makeKey(organizationId, domainId, { permissions: ['manage'] });
     expect((await ask('/v1/audit/export', value)).status).toBe(403);
+  });
+});
+
+describe('while the tables of the tree are not those of the log', () => {
+  const connect = async () => {
+    const database = new Client({ connectionString: service.url });
+    await database.connect();
+    onTestFinished(() => database.end());
+    return database;
+  };
+  const refusals = async (urls: readonly string[]) => {
+    const answers = await Promise.all(urls.map((url) => ask(url)));
+    return answers.map(({ status, body }) => [status, body.error.message]);
+  };
+
+  test('a changed leaf is neither proved nor disclosed', async () => {
+    const [made = ''] = await makeSome(1);
+    const id = (await wholeLog(`&key_id=${made}`))[0]?.event_id;
+    await sign();
+    const database = await connect();
+    const change = (from: string, to: string) =>
+      database.query('update read_models.audit_tail set leaf = replace(leaf, $1, $2)', [from, to]);
+    const name = `"keyId":"${made}"`;
+    await change(name, '"keyId":"key_forged"');
+    const differs = [
+      503,
+      expect.stringMatching(/^leaf \d+ of the audit log, event \S+, differs from the event in the log/),
+    ];
+    expect(await refusals([`/v1/audit/proof/${id}`, `/v1/audit/disclosures/${id}`])).toEqual([differs, differs]);
+    const { answer } = await ask(`/v1/audit/proof/${id}`, key, { accept: 'text/plain' });
+    expect([answer.statusCode, answer.body.includes('tlog-proof')]).toEqual([503, false]);
+    await change('"keyId":"key_forged"', name);
+    expect((await ask(`/v1/audit/proof/${id}`)).status).toBe(200);
+  });
+
+  test('a proof that does not lead to the signed root is not returned', async () => {
+    const first = await sign();
+    await makeSome(300);
+    const last = await sign();
+    const entries = await wholeLog();
+    const id = entries[last.size - 1]?.event_id;
+    const database = await connect();
+    const change = () =>
+      database.query(
+        'update read_models.audit_tiles set hashes = set_byte(hashes, 0, get_byte(hashes, 0) # 1) where level = 1 and tree = $1',
+        [organizationId],
+      );
+    const consistency = `/v1/audit/consistency?from=${first.size}&to=${last.size}`;
+    const urls = [`/v1/audit/proof/${id}`, consistency, `/v1/audit/reports/access`];
+    await change();
+    expect(await refusals(urls)).toEqual([
+      [
+        503,
+        expect.stringMatching(
+          /^the proof of leaf \d+ of the audit log does not lead to the signed root of \d+ leaves: /,
+        ),
+      ],
+      [
+        503,
+        expect.stringMatching(/^the proof does not lead from the root of \d+ leaves of the audit log to that of \d+: /),
+      ],
+      [503, expect.stringMatching(/^the proof of leaf \d+ of the audit log does not lead to the signed root/)],
+    ]);
+    await change();
+    expect((await ask(consistency)).status).toBe(200);
   });
 });
 

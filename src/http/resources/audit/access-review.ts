@@ -7,6 +7,7 @@ import { actorOf, atTime, isNaming, NAMING_TYPES } from '../../../domain/audit/r
 import { DomainError } from '../../../domain/kernel/errors.ts';
 import { dayOf } from '../../../domain/kernel/event.ts';
 import type { FoundEntry } from '../../../projections/audit/tiles.ts';
+import type { StoredCheckpoint } from '../../../projections/audit/tree.ts';
 import { maskText, seesContents } from '../../auth/permissions.ts';
 import { requireSameInLog } from '../../compare-leaves.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
@@ -133,14 +134,19 @@ interface ReviewMoment {
   readonly words: string;
 }
 
-const placesIn = async (deps: HttpDependencies, tree: string, leaves: readonly Leaf[], size: number) => {
+const placesIn = async (
+  deps: HttpDependencies,
+  tree: string,
+  leaves: readonly Leaf[],
+  checkpoint: StoredCheckpoint | undefined,
+) => {
   const ids = leaves.map(({ id }) => id);
   const found = await deps.readModels.audit.findAll(tree, ids);
   return placesOf(
     deps,
     tree,
     ids.map((id) => found.get(id)),
-    size,
+    checkpoint,
   );
 };
 
@@ -167,7 +173,7 @@ const review = async (route: RouteContext, caller: Caller, { now, lastLeaf, word
     found.filter(({ parsed }) => proved.has(parsed)),
   );
   const [checkpoint] = await deps.readModels.audit.checkpoints({ tree, limit: 1 });
-  const places = await placesIn(deps, tree, [...shown, ...evidence], checkpoint?.size ?? 0);
+  const places = await placesIn(deps, tree, [...shown, ...evidence], checkpoint);
   return {
     object: 'audit_report',
     type: 'access_review',

@@ -19,6 +19,7 @@ import {
 } from '../../../lib/transparency/transparency.ts';
 import { encodeEntries, parseTilePath, TILE_WIDTH, type TileName } from '../../../projections/audit/tiles.ts';
 import type { StoredCheckpoint } from '../../../projections/audit/tree.ts';
+import { requireConsistent, requireIncluded, requireSameInLog } from '../../compare-leaves.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint, type RouteContext, routeSchema } from '../../endpoint.ts';
 import { integerParameter, listOf, listSchema, pageParameters, timeSchema } from '../../fields.ts';
@@ -195,7 +196,7 @@ export const createCheckpointRoute = endpoint(
 
 const PROOF = 'text/plain';
 
-const base64 = (hashes: readonly Buffer[]): string[] => hashes.map((hash) => hash.toString('base64'));
+export const base64 = (hashes: readonly Buffer[]): string[] => hashes.map((hash) => hash.toString('base64'));
 
 /** A proof in the form of C2SP tlog-proof. */
 const proofText = (index: number, hashes: readonly Buffer[], note: string): string =>
@@ -206,7 +207,7 @@ const uuidsIn = (id: string): readonly string[] => (UUID.test(id) ? [id] : []);
 
 /**
  * The event of an audit entry, by its id or by that of a customer event that it made.
- * @throws {DomainError} `not_found`: it is not in this tree.
+ * @throws {DomainError} `not_found`: it is not in this tree; `unavailable`: its leaf differs from the log.
  */
 export const requireEvent = async (deps: HttpDependencies, tree: string, id: string): Promise<FoundLeaf> => {
   const { audit } = deps.readModels;
@@ -215,6 +216,7 @@ export const requireEvent = async (deps: HttpDependencies, tree: string, id: str
     ? await audit.findCustomerEvent(tree, id)
     : (await audit.findAll(tree, uuidsIn(id))).get(id);
   if (found === undefined || found === null) throw new DomainError('not_found', 'event not found');
+  await requireSameInLog(deps.context, [found]);
   return found;
 };
 
@@ -234,6 +236,7 @@ export const getAuditProofRoute = endpoint(
     const found = await requireEvent(deps, tree, id);
     const { size, note } = await requireCheckpoint(deps, tree, 'the event', found.index);
     const hashes = await deps.readModels.audit.hashes(tree, inclusionRanges(found.index, size));
+    requireIncluded(found, hashes, note);
     reply.header('vary', 'accept');
     if (acceptedIn(request.headers.accept)[0] === PROOF) {
       reply.type(`${PROOF}; charset=utf-8`);
@@ -271,13 +274,22 @@ export const getConsistencyProofRoute = endpoint(
         details: { from: ['from must not be greater than to'] },
       });
     }
-    const ranges = [{ from: 0, to: from }, { from: 0, to: until }, ...consistencyRanges(from, until)];
-    const [before, after, ...hashes] = base64([...(await deps.readModels.audit.hashes(tree, ranges))]);
+    const roots = [from, until].map((to) => ({ from: 0, to }));
+    const proof = consistencyRanges(from, until);
+    const all = await deps.readModels.audit.hashes(tree, [...roots, ...proof, ...consistencyRanges(until, size)]);
+    const [before, after] = all as [Buffer, Buffer];
+    const hashes = all.slice(roots.length, roots.length + proof.length);
+    requireConsistent([from, before], [until, after], hashes);
+    requireConsistent(
+      [until, after],
+      [size, parseCheckpoint(parseNote(note).text).root],
+      all.slice(roots.length + proof.length),
+    );
     return {
       object: 'audit_consistency',
-      from: { size: from, root_hash: before },
-      to: { size: until, root_hash: after },
-      hashes,
+      from: { size: from, root_hash: before.toString('base64') },
+      to: { size: until, root_hash: after.toString('base64') },
+      hashes: base64(hashes),
       checkpoint: note,
     };
   },

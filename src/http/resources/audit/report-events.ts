@@ -10,9 +10,12 @@ import type { RecordedEvent, StreamName } from '../../../domain/kernel/event-sto
 import { apiKeyStream, organizationStream } from '../../../domain/kernel/streams.ts';
 import type { FoundLeaf } from '../../../domain/ports/requests.ts';
 import { inclusionRanges } from '../../../lib/transparency/transparency.ts';
+import type { StoredCheckpoint } from '../../../projections/audit/tree.ts';
+import { requireIncluded } from '../../compare-leaves.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { readYourWrites } from '../../reading.ts';
 import { readRequestFacts } from '../api-keys/key-events.ts';
+import { base64 } from './checkpoints.ts';
 import type { Report } from './report.ts';
 
 /**
@@ -30,26 +33,36 @@ export type Place = Pick<Report['events'][number], 'leaf_index' | 'proof'>;
 /** Proofs of one query, which share tiles. More hold the event loop above 10 ms, fewer cost queries. */
 const PROOFS_AT_ONCE = 20;
 
-/** Indexes of events in the tree, and their proofs in the first `size` leaves. @param found the leaf of each event. */
+/** @throws {DomainError} `unavailable`: the proof does not lead to the signed root. */
+const placeOf = (leaf: FoundLeaf | undefined, hashes: readonly Buffer[], note: string | null): Place => {
+  if (leaf === undefined) return { leaf_index: null, proof: null };
+  const { index } = leaf;
+  if (note === null) return { leaf_index: index, proof: null };
+  requireIncluded(leaf, hashes, note);
+  return { leaf_index: index, proof: { leaf: leaf.leaf, hashes: base64(hashes) } };
+};
+
+/**
+ * Indexes of events in the tree, and their proofs in its newest checkpoint. @param found the leaf of each event.
+ * @throws {DomainError} `unavailable`: a proof does not lead to the signed root.
+ */
 export const placesOf = async (
   { readModels: { audit } }: HttpDependencies,
   tree: string,
   found: readonly (FoundLeaf | undefined)[],
-  size: number,
+  checkpoint: StoredCheckpoint | undefined,
 ): Promise<readonly Place[]> => {
+  const { size, note } = checkpoint ?? { size: 0, note: '' };
   const isSigned = (leaf: FoundLeaf | undefined): leaf is FoundLeaf => leaf !== undefined && leaf.index < size;
   const places: Place[] = [];
   for (let from = 0; from < found.length; from += PROOFS_AT_ONCE) {
     const some = found.slice(from, from + PROOFS_AT_ONCE);
     const ranges = some.map((leaf) => (isSigned(leaf) ? inclusionRanges(leaf.index, size) : []));
-    const hashes = (await audit.hashes(tree, ranges.flat())).map((hash) => hash.toString('base64'));
-    for (const [at, leaf] of some.entries()) {
-      const proof = hashes.splice(0, ranges[at]?.length);
-      places.push({
-        leaf_index: leaf?.index ?? null,
-        proof: isSigned(leaf) ? { leaf: leaf.leaf, hashes: proof } : null,
-      });
-    }
+    const hashes = [...(await audit.hashes(tree, ranges.flat()))];
+    const placed = some.map((leaf, at) =>
+      placeOf(leaf, hashes.splice(0, ranges[at]?.length), isSigned(leaf) ? note : null),
+    );
+    places.push(...placed);
   }
   return places;
 };
@@ -62,7 +75,7 @@ const requireSame = (event: RecordedEvent, leaf: FoundLeaf | undefined): void =>
   throw new DomainError(
     'signing_stopped',
     `event ${event.id} was changed in the database: it differs from leaf ${leaf.index} of the audit log, so a report would be ` +
-      `wrong. Read the leaf with GET /v1/audit/proof/${event.id}, and ask the operator to run \`outbox audit check\``,
+      'wrong. Ask the operator to run `outbox audit check`',
   );
 };
 
@@ -149,7 +162,7 @@ export const eventsAndCheckpoint = async (
     deps,
     tree,
     ids.map((id) => leaves.get(id)),
-    checkpoint?.size ?? 0,
+    checkpoint,
   );
   const events = described.map(({ event: { id, type, metadata }, sentence }, index): Report['events'][number] => ({
     at: metadata.occurredAt,
