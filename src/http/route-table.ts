@@ -247,8 +247,10 @@ export const ROUTES = {
   'GET /v1/inbound': { ...READ, addresses: true, errors: LIST },
   'POST /v1/inbound/test': { ...SEND, status: 201, contents: true, errors: [...BODY, 'content_gone'] },
   'GET /v1/inbound/:id': READ_ONE,
+  'GET /v1/inbound/:id/preview': { ...READ_ONE, secret: true },
   'GET /v1/inbound/:id/raw': { ...READ_ONE, secret: true },
   'GET /v1/inbound/:id/attachments/:place': { ...READ_ONE, secret: true },
+  'GET /v1/inbound/:id/deliveries': { ...LOOK, errors: ONE },
 
   'POST /v1/inbound-routes': {
     ...MANAGE_LIVE,

@@ -17,7 +17,7 @@ export interface FoundResource {
 interface Kind {
   readonly table: string;
   readonly id: string;
-  /** Expression of the index by name. Absent: it has no name. */
+  /** Name. For `NAMED_KINDS`, the expression of the index by name. Absent: it has no name. */
   readonly name?: string;
   /** Which of them there still are. */
   readonly present: string;
@@ -42,6 +42,7 @@ const KINDS = {
     environments: true,
   },
   topic: { table: 'topics', id: 'topic_id', name: NAME, present: PRESENT },
+  inbound_route: { table: 'inbound_routes', id: 'route_id', name: "state->>'match'", present: PRESENT },
   suppression: { table: 'suppressions', id: 'suppression_id', present: "reasons <> '{}'", environments: true },
   erasure: { table: 'erasures', id: 'erasure_id', present: 'true' },
 } as const satisfies Readonly<Record<string, Kind>>;

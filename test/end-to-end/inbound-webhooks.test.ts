@@ -35,6 +35,7 @@ test('a test message is posted to the webhook of its route, and again when its d
     ({ body }) => body.data[0]?.status === 'delivered',
   );
   const [{ id }] = deliveries.data;
+  expect((await api.get(`/v1/inbound/${received.id}/deliveries`)).body.data).toMatchObject(deliveries.data);
   expect((await api.post(`/v1/webhooks/${webhook.id}/deliveries/${id}/resend`, {})).status).toBe(202);
   const [, second] = await posts(2);
   expect(second).toEqual(first);

@@ -45,6 +45,7 @@ const PERMISSIONS = {
     GET /v1/topics/:id/opt-ins
     GET /v1/inbound
     GET /v1/inbound/:id
+    GET /v1/inbound/:id/preview
     GET /v1/inbound/:id/raw
     GET /v1/inbound/:id/attachments/:place
     GET /v1/session/views
@@ -152,6 +153,7 @@ const PERMISSIONS = {
     GET /v1/topics/:id
     PATCH /v1/topics/:id
     DELETE /v1/topics/:id
+    GET /v1/inbound/:id/deliveries
     POST /v1/inbound-routes
     GET /v1/inbound-routes
     GET /v1/inbound-routes/:id
@@ -410,6 +412,7 @@ const CONDITIONS = {
     GET /v1/audit/reports/messages/:id
     POST /v1/inbound/test
     GET /v1/inbound/:id
+    GET /v1/inbound/:id/preview
     GET /v1/inbound/:id/raw
     GET /v1/inbound/:id/attachments/:place
     GET /v1/inbox

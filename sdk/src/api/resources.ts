@@ -90,6 +90,7 @@ import type {
   ListErasuresAnswer,
   ListErasuresQuery,
   ListInboundAnswer,
+  ListInboundDeliveriesAnswer,
   ListInboundQuery,
   ListInboundRoutesAnswer,
   ListInboundRoutesQuery,
@@ -146,6 +147,7 @@ import type {
   Plan,
   PreviewErasureAnswer,
   PreviewErasureRequest,
+  PreviewInboundQuery,
   PreviewMessageQuery,
   PreviewTemplateQuery,
   PublishedTemplateVersion,
@@ -968,6 +970,15 @@ export const inbound = (call: Call) => ({
   get: (id: string, options?: RequestOptions) =>
     call.json<InboundMessage>({ method: 'GET', path: path`/v1/inbound/${id}` }, options),
   /**
+   * Preview an inbound message
+   *
+   * Returns the sanitized html, or the text, in a sandboxed document that cannot run scripts, submit forms or load remote content. Images from its attachments are included, and links open in a new window. Viewing is recorded in the audit log.
+   *
+   * Needs a key with `read`. Counts against its limit of `read` requests.
+   */
+  preview: (id: string, query: PreviewInboundQuery = {}, options?: RequestOptions) =>
+    call.response({ method: 'GET', path: path`/v1/inbound/${id}/preview`, query }, options),
+  /**
    * Get the source of an inbound message
    *
    * Returns the message as it was received (RFC 5322 with MIME).
@@ -985,6 +996,15 @@ export const inbound = (call: Call) => ({
    */
   getAttachment: (id: string, place: string, options?: RequestOptions) =>
     call.response({ method: 'GET', path: path`/v1/inbound/${id}/attachments/${place}` }, options),
+  /**
+   * List the deliveries of an inbound message
+   *
+   * Returns the deliveries of its event `inbound.received` with all of their attempts, one for each webhook. Replays have deliveries of their own, which are left out. Deliveries can be missing if a webhook was deleted, or if there are more than 100 webhooks.
+   *
+   * Needs a key with `manage`. Counts against its limit of `read` requests.
+   */
+  listDeliveries: (id: string, options?: RequestOptions) =>
+    call.list<WebhookDelivery, ListInboundDeliveriesAnswer>({ method: 'GET', path: path`/v1/inbound/${id}/deliveries` }, options),
   /**
    * Receive a test message
    *

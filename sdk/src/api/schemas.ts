@@ -2499,7 +2499,7 @@ export interface Stats {
 }
 
 export interface SearchResult {
-  type: 'message' | 'messages' | 'event' | 'request' | 'api_key' | 'domain' | 'template' | 'webhook' | 'webhook_delivery' | 'topic' | 'suppression' | 'erasure' | 'member' | 'tag';
+  type: 'message' | 'messages' | 'event' | 'request' | 'api_key' | 'domain' | 'template' | 'webhook' | 'webhook_delivery' | 'topic' | 'inbound_message' | 'inbound_messages' | 'inbound_route' | 'suppression' | 'erasure' | 'member' | 'tag';
   /** Id of the resource. null: the result is a list. */
   id: string | null;
   /** Text to show: a name, a subject, an event type, or a description of the list. */
@@ -3707,6 +3707,8 @@ export type GetRawInboundAnswer = string;
 
 export type GetInboundAttachmentAnswer = string;
 
+export type ListInboundDeliveriesAnswer = ListWebhookDeliveriesAnswer;
+
 export interface ListInboundRoutesAnswer {
   object: 'list';
   data: InboundRoute[];
@@ -4258,6 +4260,11 @@ export interface ListInboundQuery {
   until?: string | undefined;
   /** `strict`: respond with `503` while the list lags, as during an upgrade. Default: return what the list has, with `complete_until`. */
   consistency?: 'strict' | undefined;
+}
+
+export interface PreviewInboundQuery {
+  /** `remote`: load images from other hosts over https, which notifies those hosts; never our own open pixel. */
+  images?: 'none' | 'remote' | undefined;
 }
 
 export interface ListInboundRoutesQuery {

@@ -20,9 +20,11 @@ const decoded = (text: string): string => {
   }
 };
 
+type ShownAttachment = Pick<StoredAttachment, 'contentId' | 'contentType' | 'content'>;
+
 /** The html with what it shows of the mail's own attachments (RFC 2392) in it. */
-export const withImages = (html: string, attachments: readonly StoredAttachment[]): string => {
-  const images = new Map<string, StoredAttachment>();
+export const withImages = (html: string, attachments: readonly ShownAttachment[]): string => {
+  const images = new Map<string, ShownAttachment>();
   for (const each of attachments) {
     if (each.contentId !== undefined && IMAGE_TYPE.test(each.contentType)) images.set(each.contentId, each);
   }

@@ -1,11 +1,14 @@
 import { z } from 'zod';
+import { readWholeStream } from '../../commands/execute.ts';
 import { loadInbound } from '../../commands/inbound/receive-mail.ts';
 import { organizationSecret } from '../../commands/organization.ts';
 import { addressDigest } from '../../commands/suppression.ts';
 import type { Caller } from '../../domain/api-key/caller.ts';
+import { customerEvents } from '../../domain/customer-events/customer-events.ts';
 import type { ExistingInbound } from '../../domain/inbound/inbound.ts';
 import { environmentSchema } from '../../domain/kernel/environment.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
+import { inboundStream } from '../../domain/kernel/streams.ts';
 import { subjectWordDigests, subjectWords } from '../../domain/message/search-words.ts';
 import {
   type InboundBody,
@@ -14,16 +17,21 @@ import {
   isRemoved,
   type StoredBody,
 } from '../../domain/ports/contents.ts';
-import { type Mailbox, numberedParts, parseMailbox } from '../../lib/mime/mime.ts';
+import { deliveryId } from '../../domain/ports/webhooks.ts';
+import { type Mailbox, numberedParts, type ParsedPart, parseMailbox } from '../../lib/mime/mime.ts';
+import type { ListPage } from '../../lib/projections/projections.ts';
+import type { ListInbound } from '../../projections/inbound.ts';
 import { visibleDomainId } from '../auth/permissions.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
-import { idParameter, timeParameter, timeSchema } from '../fields.ts';
-import { listEndpoint } from '../reading.ts';
+import { idParameter, listOf, listSchema, pageSchema, timeParameter, timeSchema } from '../fields.ts';
+import { imagesField, pageOfText, sealedMail, withImages } from '../pages/mail-page.ts';
+import { listEndpoint, readRecent } from '../reading.ts';
 import { recordReading } from '../readings.ts';
 import { inboundFactFields, inboundHeadFields } from './events/event.ts';
 import { serializeInboundFacts, serializeInboundHead } from './events/serialize-events.ts';
 import { ATTACHMENT_TYPE, attachmentPlace, fileOf, SOURCE_TYPE } from './inbox.ts';
+import { serializeDeliveries, webhookDeliverySchema } from './webhooks/deliveries.ts';
 
 const mailboxSchema = z.strictObject({ address: z.string(), name: z.string().nullable() });
 
@@ -95,7 +103,7 @@ export const serializeInbound = (found: ExistingInbound, body: InboundBody): z.i
 const missing = (): DomainError => new DomainError('not_found', 'inbound message not found');
 
 /** Loads an inbound message that the caller may see. @throws {DomainError} `not_found`, `other_organization`. */
-const loadVisible = async (
+export const loadVisibleInbound = async (
   { context }: Pick<HttpDependencies, 'context'>,
   caller: Caller,
   id: string,
@@ -126,7 +134,7 @@ const readContent = async <Kind extends 'inbound' | 'inbound_raw'>(
   { deps }: RouteContext,
   kind: Kind,
 ) => {
-  const found = await loadVisible(deps, caller, id);
+  const found = await loadVisibleInbound(deps, caller, id);
   const contentId = kind === 'inbound' ? found.contentId : found.rawId;
   const body = requireKind((await deps.context.contents.get([contentId])).get(contentId), kind);
   await recordReading(deps, { origin, request }, { what: 'inbound_content', subjectId: id });
@@ -175,6 +183,34 @@ export const INBOUND_FILTERS = {
   until: timeParameter().optional().describe('Only messages received before this time (ISO 8601).'),
 };
 
+const inboundFilter = z.strictObject(INBOUND_FILTERS);
+type FindInbound = z.output<typeof inboundFilter> & Pick<ListInbound, 'limit' | 'after'>;
+
+/** Inbound messages that the caller may see, newest first. */
+export const findInbound = async (
+  deps: Pick<HttpDependencies, 'context' | 'readModels'>,
+  caller: Caller,
+  { from, to, subject, domain_id: asked, since, until, limit, after }: FindInbound,
+): Promise<ListPage<ExistingInbound>> => {
+  const { organizationId, environment } = caller;
+  const own = visibleDomainId(caller);
+  if (own !== null && asked !== undefined && asked !== own) return { items: [], hasMore: false, next: null };
+  const secret = await organizationSecret(deps.context.secrets, organizationId);
+  const digestOf = (text: string | undefined) => (text === undefined ? null : addressDigest(secret, text));
+  return deps.readModels.inbound.list({
+    organizationId,
+    environment,
+    limit,
+    after,
+    domainId: own ?? asked ?? null,
+    fromDigest: digestOf(from),
+    toDigest: digestOf(to),
+    words: subjectWordDigests(secret, subject ?? ''),
+    since: since ?? null,
+    until: until ?? null,
+  });
+};
+
 const listInboundRoute = listEndpoint(
   'GET /v1/inbound',
   {
@@ -184,24 +220,8 @@ const listInboundRoute = listEndpoint(
     item: listedInboundSchema,
     filters: INBOUND_FILTERS,
   },
-  async ({ from, to, subject, domain_id: asked, since = null, until = null, limit, after }, caller, { deps }) => {
-    const { organizationId, environment } = caller;
-    const own = visibleDomainId(caller);
-    if (own !== null && asked !== undefined && asked !== own) return { items: [], hasMore: false, next: null };
-    const secret = await organizationSecret(deps.context.secrets, organizationId);
-    const digestOf = (text: string | undefined) => (text === undefined ? null : addressDigest(secret, text));
-    const page = await deps.readModels.inbound.list({
-      organizationId,
-      environment,
-      limit,
-      after,
-      domainId: own ?? asked ?? null,
-      fromDigest: digestOf(from),
-      toDigest: digestOf(to),
-      words: subjectWordDigests(secret, subject ?? ''),
-      since,
-      until,
-    });
+  async (filter, caller, { deps }) => {
+    const page = await findInbound(deps, caller, filter);
     const heads = await deps.context.contents.heads(page.items.map(({ contentId }) => contentId));
     const items = page.items.map((found) => {
       const head = heads.get(found.contentId);
@@ -212,6 +232,48 @@ const listInboundRoute = listEndpoint(
 );
 
 const sourceOf = ({ content }: InboundRaw): Buffer => Buffer.from(content, 'base64');
+
+const partsOf = async (
+  { deps }: RouteContext,
+  { organizationId }: Caller,
+  raw: InboundRaw,
+): Promise<readonly ParsedPart[]> => {
+  const parsed = await deps.mailParser.parse([sourceOf(raw)], organizationId);
+  return typeof parsed === 'string' ? [] : numberedParts(parsed);
+};
+
+/** Parts of the mail that its html may show. The original is read only if the html names one. */
+const imagesOf = async (
+  route: RouteContext,
+  caller: Caller,
+  { html, rawId }: { readonly html: string; readonly rawId: string },
+): Promise<readonly ParsedPart[]> => {
+  if (!html.includes('cid:')) return [];
+  const raw = (await route.deps.context.contents.get([rawId])).get(rawId);
+  return raw?.kind === 'inbound_raw' ? partsOf(route, caller, raw) : [];
+};
+
+const previewInboundRoute = endpoint(
+  'GET /v1/inbound/:id/preview',
+  {
+    summary: 'Preview an inbound message',
+    description:
+      'Returns the sanitized html, or the text, in a sandboxed document that cannot run scripts, submit forms or load remote ' +
+      'content. Images from its attachments are included, and links open in a new window. Viewing is recorded in the audit log.',
+    query: z.strictObject({ images: imagesField }),
+    answer: pageSchema,
+    mediaType: 'text/html',
+  },
+  async (call, route) => {
+    const { found, body } = await readContent(call, route, 'inbound');
+    const { subject, sanitizedHtml: html, text } = body;
+    const page =
+      html === null
+        ? pageOfText(subject, text ?? '')
+        : withImages(html, await imagesOf(route, call.caller, { html, rawId: found.rawId }));
+    return sealedMail(call.reply, page, call.query.images);
+  },
+);
 
 const getRawInboundRoute = endpoint(
   'GET /v1/inbound/:id/raw',
@@ -243,9 +305,8 @@ const getInboundAttachmentRoute = endpoint(
   },
   async (call, route) => {
     const { body } = await readContent(call, route, 'inbound_raw');
-    const parsed = await route.deps.mailParser.parse([sourceOf(body)], call.caller.organizationId);
     const place = attachmentPlace(call.request);
-    const parts = typeof parsed === 'string' ? [] : numberedParts(parsed);
+    const parts = await partsOf(route, call.caller, body);
     const part = place === null ? undefined : parts[place];
     if (part === undefined) throw new DomainError('not_found', 'the inbound message has no attachment at this place');
     const bytes = Buffer.from(part.content, 'base64');
@@ -253,4 +314,48 @@ const getInboundAttachmentRoute = endpoint(
   },
 );
 
-export const INBOUND_ROUTES = { listInboundRoute, getInboundRoute, getRawInboundRoute, getInboundAttachmentRoute };
+/** Most organizations have one or two. Of more, the newest are looked up: each is a probe by primary key. */
+const ENDPOINTS_MAX = 100;
+
+/** Webhooks that may have got the message. */
+const endpointsFor = async (
+  { deps }: RouteContext,
+  { organizationId, environment }: Caller,
+  { action, webhookId }: ExistingInbound,
+): Promise<readonly string[]> => {
+  if (action !== 'webhook') return [];
+  if (webhookId !== null) return [webhookId];
+  await readRecent(deps, ['webhooks']);
+  const by = { organizationId, environment, limit: ENDPOINTS_MAX, after: null };
+  return (await deps.readModels.webhooks.list(by)).items.map((webhook) => webhook.webhookId);
+};
+
+const listInboundDeliveriesRoute = endpoint(
+  'GET /v1/inbound/:id/deliveries',
+  {
+    summary: 'List the deliveries of an inbound message',
+    description: `Returns the deliveries of its event \`inbound.received\` with all of their attempts, one for each webhook. Replays have deliveries of their own, which are left out. Deliveries can be missing if a webhook was deleted, or if there are more than ${ENDPOINTS_MAX} webhooks.`,
+    answer: listSchema(webhookDeliverySchema),
+    etag: false,
+  },
+  async ({ caller, id }, route) => {
+    const { deps } = route;
+    const found = await loadVisibleInbound(deps, caller, id);
+    const endpoints = await endpointsFor(route, caller, found);
+    const events = (await readWholeStream(deps.context.store, inboundStream(id))).flatMap(customerEvents);
+    const ids = events.flatMap((event) => endpoints.map((webhookId) => deliveryId(webhookId, event.id)));
+    const deliveries = await deps.readModels.inShareOf(caller.organizationId, () =>
+      deps.webhookDeliveries.find({ ids, limit: ENDPOINTS_MAX }),
+    );
+    return listOf(await serializeDeliveries(deps, caller, deliveries), false, null);
+  },
+);
+
+export const INBOUND_ROUTES = {
+  listInboundRoute,
+  getInboundRoute,
+  previewInboundRoute,
+  getRawInboundRoute,
+  getInboundAttachmentRoute,
+  listInboundDeliveriesRoute,
+};

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../domain/api-key/caller.ts';
 import type { Environment } from '../../domain/kernel/environment.ts';
+import { DomainError } from '../../domain/kernel/errors.ts';
 import { type IdPrefix, isId, timeInId } from '../../domain/kernel/ids.ts';
 import { RECIPIENT_STATUSES } from '../../domain/message/message.ts';
 import type { ProjectionName } from '../../projections/projection.ts';
@@ -10,11 +11,12 @@ import { endpoint, type RouteContext } from '../endpoint.ts';
 import { line, listOf, listSchema } from '../fields.ts';
 import { readRecent } from '../reading.ts';
 import { type GuardedRouteName, ROUTES } from '../route-table.ts';
+import { address, findInbound, loadVisibleInbound } from './inbound.ts';
 import { findMessages, messageFilters } from './messages/find-messages.ts';
 import { scopeOf } from './refused-requests.ts';
 import { idOfAddress, visibleDomain } from './suppressions/suppressions.ts';
 
-/** Types of search results. `messages` and `tag` are filters of the list of messages. */
+/** Types of search results. `messages`, `tag` and `inbound_messages` are lists by a filter. */
 const FOUND_TYPES = [
   'message',
   'messages',
@@ -26,6 +28,9 @@ const FOUND_TYPES = [
   'webhook',
   'webhook_delivery',
   'topic',
+  'inbound_message',
+  'inbound_messages',
+  'inbound_route',
   'suppression',
   'erasure',
   'member',
@@ -99,6 +104,12 @@ const SHOWN: Readonly<Record<FoundKind, ResourceKind>> = {
   template_alias: TEMPLATE,
   webhook: { type: 'webhook', prefix: 'whk', path: '/v1/webhooks', route: 'GET /v1/webhooks/:id' },
   topic: { type: 'topic', prefix: 'top', path: '/v1/topics', route: 'GET /v1/topics/:id' },
+  inbound_route: {
+    type: 'inbound_route',
+    prefix: 'irt',
+    path: '/v1/inbound-routes',
+    route: 'GET /v1/inbound-routes/:id',
+  },
   suppression: { type: 'suppression', prefix: 'sup', path: '/v1/suppressions', route: 'GET /v1/suppressions/:id' },
   erasure: { type: 'erasure', prefix: 'ers', path: '/v1/erasures', route: 'GET /v1/erasures/:id' },
 };
@@ -200,9 +211,23 @@ const messageById = async ({ text, within, caller, route }: SearchContext): Sear
   return [{ type: 'message', id, title, path: `/v1/messages/${id}`, message: state }];
 };
 
+/** Only for callers who may see contents: an inbound message is shown whole. */
+const inboundById = async ({ text, caller, route: { deps } }: SearchContext): SearchResults => {
+  if (!isId('inb', text) || !seesContents(caller)) return [];
+  const found = await loadVisibleInbound(deps, caller, text).catch((error: unknown) => {
+    if (error instanceof DomainError) return null;
+    throw error;
+  });
+  if (found === null) return [];
+  const head = (await deps.context.contents.heads([found.contentId])).get(found.contentId);
+  const title = (head?.kind === 'inbound' && head.subject) || text;
+  return [{ type: 'inbound_message', id: text, title, path: `/v1/inbound/${text}` }];
+};
+
 /** API path of the resource that an event concerns. */
-const pathOfEvent = (type: string, subjectId: string): string => {
+const pathOfEvent = (caller: Caller, type: string, subjectId: string): string => {
   if (isId('msg', subjectId)) return `/v1/messages/${subjectId}/events`;
+  if (isId('inb', subjectId) && seesContents(caller)) return `/v1/inbound/${subjectId}`;
   const shown = Object.values(SHOWN).find(({ prefix }) => isId(prefix, subjectId));
   return shown === undefined ? `/v1/events?types=${type}` : `${shown.path}/${subjectId}`;
 };
@@ -221,7 +246,7 @@ const eventById = async ({ text, within, caller, route }: SearchContext): Search
   const by = { ...within, id: text, from: position, domainId: visibleDomainId(caller) };
   const event = await readModels.search.event(by);
   if (event === undefined) return [];
-  return [{ type: 'event', id: text, title: event.type, path: pathOfEvent(event.type, event.subjectId) }];
+  return [{ type: 'event', id: text, title: event.type, path: pathOfEvent(caller, event.type, event.subjectId) }];
 };
 
 const filtersSchema = z.strictObject(messageFilters());
@@ -240,6 +265,20 @@ const messagesBy = async (
   return [{ type: filter === 'tag' ? 'tag' : 'messages', id: null, title: `${words} ${text}`, path }];
 };
 
+/** The list of inbound messages by one address, if it holds any. */
+const inboundBy = async (
+  { text, caller, route: { deps } }: SearchContext,
+  filter: 'from' | 'to',
+  words: string,
+): SearchResults => {
+  const { success } = address().safeParse(text);
+  if (!success) return [];
+  const { items } = await findInbound(deps, caller, { [filter]: text, limit: 1, after: null });
+  if (items.length === 0) return [];
+  const path = `/v1/inbound?${new URLSearchParams({ [filter]: text })}`;
+  return [{ type: 'inbound_messages', id: null, title: `${words} ${text}`, path }];
+};
+
 const ADDRESS = /^[^\s@]+@[^\s@]+$/;
 
 /** Also by part of an address, or by a name. Only for callers who may see addresses. */
@@ -251,7 +290,8 @@ const byAddress = async (searching: SearchContext): SearchResults => {
   const id = await idOfAddress(route.deps, caller, text);
   const rows = id === null ? [] : await suppressionById(searching, id);
   const suppressions = rows.map((row) => found(SHOWN.suppression, row.id, `Suppression of ${text}`));
-  return [...(await Promise.all(lists)).flat(), ...suppressions];
+  const received = [inboundBy(searching, 'from', 'Inbound mail from'), inboundBy(searching, 'to', 'Inbound mail to')];
+  return [...(await Promise.all([...lists, ...received])).flat(), ...suppressions];
 };
 
 const CODE = /^(?:[2-5]\d\d)?(?: ?[245]\.\d{1,3}\.\d{1,3})?$/;
@@ -294,7 +334,7 @@ const bySubject = (searching: SearchContext): SearchResults =>
   messagesBy(searching, 'subject', 'Messages with the words');
 
 /** Best first. */
-const BY_ID = [messageById, eventById, resourcesById, memberById, deliveryById];
+const BY_ID = [messageById, inboundById, eventById, resourcesById, memberById, deliveryById];
 const OPEN = [refusedRequest, byShape, resourcesByName];
 /** Searches that reveal message contents. They run only for callers who may see contents. */
 const BY_CONTENTS = [byAddress, byTag, bySubject];
@@ -315,6 +355,8 @@ const SEARCHED: readonly ProjectionName[] = [
   'templates',
   'webhooks',
   'topics',
+  'inbound',
+  'inbound-routes',
   'suppressions',
   'erasures',
   'messages',

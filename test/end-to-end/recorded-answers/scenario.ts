@@ -142,7 +142,8 @@ const webhooks = async ({ recorder: { ask, bind }, listener }: Stage): Promise<v
 const inbound = async ({ recorder: { ask }, receive }: Stage, domainId: string): Promise<void> => {
   const { id: organizationId } = await ask('getOrganization!');
   const received = await receive({ organizationId, domainId, to: 'support@example.test' });
-  for (const name of ['getInbound', 'getRawInbound']) await ask(name, { parameters: { id: received } });
+  for (const name of ['getInbound', 'previewInbound', 'getRawInbound', 'listInboundDeliveries'])
+    await ask(name, { parameters: { id: received } });
   await ask('testInbound');
   await ask('listInbound');
   await ask('getInboundAttachment', { parameters: { id: received, place: '0' } });

@@ -16,6 +16,7 @@ beforeAll(async () => {
   const make = async (of: string, id: string, more: object) => (await service.makeKey(of, id, more)).value;
   key = await make(organizationId, domainId, { permissions: ['read'] });
   keys.test = await make(organizationId, domainId, { environment: 'test' });
+  keys.manager = await make(organizationId, domainId, {});
   keys.sender = await make(organizationId, domainId, { permissions: ['send'] });
   keys.second = await make(organizationId, second, { permissions: ['read'] });
   const other = await service.makeOrganization();
@@ -72,6 +73,52 @@ describe('an inbound message', () => {
       expect([place, (await get(`${id}/attachments/${place}`)).statusCode]).toEqual([place, 404]);
   });
 
+  test('is previewed by its sanitized html, which can load nothing remote, with images of its own parts', async () => {
+    const raw = [
+      'From: ann@example.net',
+      'MIME-Version: 1.0',
+      'Content-Type: multipart/related; boundary=b',
+      '',
+      '--b',
+      'Content-Type: text/html',
+      '',
+      '<img src="cid:logo">',
+      '--b',
+      'Content-Type: image/png',
+      'Content-ID: <logo>',
+      'Content-Transfer-Encoding: base64',
+      '',
+      'iVBORw0KGgo=',
+      '--b--',
+      '',
+    ].join('\r\n');
+    const html = '<script>alert(1)</script><img src="https://t.example/a.png">';
+    const sanitizedHtml = '<img src="https://t.example/a.png"><img src="cid:logo"><base href="https://t.example/">';
+    const id = await receiveOne({ raw, body: { html, sanitizedHtml } });
+    const answer = await get(`${id}/preview`);
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy':
+        "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
+    });
+    expect(answer.body).toContain('<img src="data:image/png;base64,iVBORw0KGgo=">');
+    expect(answer.body).not.toContain('script');
+    expect(answer.body).not.toContain('<base href');
+    const remote = await get(`${id}/preview?images=remote`);
+    expect(remote.headers['content-security-policy']).toContain('img-src data: https:;');
+    expect((await get(`${id}/preview?images=all`)).statusCode).toBe(400);
+  });
+
+  test('without html is previewed by its text', async () => {
+    const id = await receiveOne({ body: { text: '<b onclick=x>Hi</b>' } });
+    expect((await get(`${id}/preview`)).body).toContain('<pre>&lt;b onclick=x&gt;Hi&lt;/b&gt;</pre>');
+    const empty = await receiveOne({ body: { text: null } });
+    expect((await get(`${empty}/preview`)).body).toContain('<pre></pre>');
+  });
+
   test('that cannot be parsed has no attachments', async () => {
     const raw = `${'Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n'.repeat(10_000)}x`;
     const id = await receiveOne({ raw });
@@ -82,7 +129,7 @@ describe('an inbound message', () => {
   test('is shown only to its organization, in its environment, and to keys of its domain', async () => {
     const id = await receiveOne();
     const testId = await receiveOne({ environment: 'test' });
-    for (const path of ['', '/raw', '/attachments/0']) {
+    for (const path of ['', '/raw', '/preview', '/attachments/0']) {
       expect((await get(`${id}${path}`, keys.other)).statusCode).toBe(403);
       expect((await get(`${id}${path}`, keys.test)).statusCode).toBe(404);
       expect((await get(`${id}${path}`, keys.second)).statusCode).toBe(404);
@@ -105,5 +152,14 @@ describe('an inbound message', () => {
     contentsRead.mockImplementation(async () => new Map());
     expect((await get(`${id}/raw`)).statusCode).toBe(503);
     contentsRead.mockRestore();
+  });
+
+  test('shows its deliveries to keys with manage, of its own organization and environment only', async () => {
+    const id = await receiveOne();
+    expect((await get(`${id}/deliveries`)).statusCode).toBe(403);
+    expect((await get(`${id}/deliveries`, keys.other)).statusCode).toBe(403);
+    expect((await get(`${id}/deliveries`, keys.test)).statusCode).toBe(404);
+    expect((await get('inb_aaaaaaaaaaaaaaaaaaaaaaaaaa/deliveries', keys.manager)).statusCode).toBe(404);
+    expect((await get('x/deliveries', keys.manager)).statusCode).toBe(404);
   });
 });

@@ -20,6 +20,8 @@ interface Tenant {
   readonly webhookId: string;
   readonly topicId: string;
   readonly suppressionId: string;
+  readonly inboundId: string;
+  readonly inboundRouteId: string;
 }
 
 const ask = async (method: 'GET' | 'POST', url: string, key: string, payload?: object) => {
@@ -57,6 +59,10 @@ const tenant = async (name: string): Promise<Tenant> => {
   const webhook = await made('/v1/webhooks', key, { url: `https://localhost/${name}`, events: ['message.*'] });
   const topic = await made('/v1/topics', key, { name: 'Newsletter', default: 'in' });
   const suppression = await made('/v1/suppressions', key, { address: 'bob@example.org' });
+  const to = `support@${name}.test`;
+  const raw = 'From: Zoe <zoe@example.org>\r\nSubject: Where is it\r\n\r\nHello\r\n';
+  const received = await made('/v1/inbound/test', key, { raw, to, from: 'zoe@example.org' });
+  const route = await made('/v1/inbound-routes', key, { domain_id: domainId, match: 'sales+*', action: 'store' });
   return {
     organizationId,
     domainId,
@@ -70,6 +76,8 @@ const tenant = async (name: string): Promise<Tenant> => {
     webhookId: webhook.id,
     topicId: topic.id,
     suppressionId: suppression.id ?? suppression.data[0].id,
+    inboundId: received.id,
+    inboundRouteId: route.id,
   };
 };
 
@@ -90,7 +98,17 @@ beforeAll(async () => {
   service = await startDatabaseService();
   [own, strange] = [await tenant('own'), await tenant('strange')];
   const { store } = service.deps.context;
-  const names = ['messages', 'api-keys', 'templates', 'webhooks', 'topics', 'suppressions', 'events', 'stats'] as const;
+  const names = [
+    'messages',
+    'api-keys',
+    'templates',
+    'webhooks',
+    'topics',
+    'suppressions',
+    'inbound',
+    'events',
+    'stats',
+  ] as const;
   expect(await service.deps.readModels.waitFor(names, await store.head(), { timeoutMs: 30_000 })).toBe(true);
 });
 afterAll(() => service.close());
@@ -105,12 +123,27 @@ describe('the search', () => {
       ['webhook', own.webhookId],
       ['topic', own.topicId],
       ['suppression', own.suppressionId],
+      ['inbound_message', own.inboundId],
+      ['inbound_route', own.inboundRouteId],
     ] as const;
     for (const [type, id] of ids) {
       expect(await shown(` ${id} `)).toEqual([[type, id]]);
       const [hit] = await find(id);
       expect([hit?.path, (await ask('GET', hit?.path ?? '', own.key)).status]).toEqual([hit?.path, 200]);
     }
+  });
+
+  test('finds inbound mail of another organization, or of another domain than that of the key, neither by id nor address', async () => {
+    expect(await find(own.inboundId, strange.key)).toEqual([]);
+    expect(await find(own.inboundRouteId, strange.key)).toEqual([]);
+    expect(await find('support@own.test', strange.key)).toEqual([]);
+    const second = await service.makeDomain(own.organizationId, 'second.test');
+    const { value } = await service.makeKey(own.organizationId, second, { permissions: ['send', 'read'] });
+    expect(await find(own.inboundId, value)).toEqual([]);
+    expect(await find('support@own.test', value)).toEqual([]);
+    expect(await find(`inb_${'a'.repeat(26)}`)).toEqual([]);
+    expect(await find(own.inboundId)).toMatchObject([{ title: 'Where is it', path: `/v1/inbound/${own.inboundId}` }]);
+    expect(await find(own.inboundRouteId)).toMatchObject([{ title: 'sales+*' }]);
   });
 
   test('shows the state of a message that it finds', async () => {
@@ -147,6 +180,8 @@ describe('the search', () => {
     ['a recipient', () => 'ANN@example.org', 'messages'],
     ['a sender', () => 'shop@own.test', 'messages'],
     ['a suppressed address', () => 'bob@example.org', 'suppression'],
+    ['a sender of inbound mail', () => 'Zoe@example.org', 'inbound_messages'],
+    ['a recipient of inbound mail', () => 'support@own.test', 'inbound_messages'],
     ['a recipient domain', () => 'example.org', 'messages'],
     ['words of a subject', () => 'order  YOUR', 'messages'],
     ['a tag', () => 'order:nr-own', 'tag'],
@@ -163,8 +198,7 @@ describe('the search', () => {
     expect(hits.map((hit) => hit.type)).toContain(type);
     for (const { path } of hits) expect([path, (await ask('GET', path, own.key)).status]).toEqual([path, 200]);
     const ofStranger = JSON.stringify(await find(text(), strange.key));
-    for (const one of [own.keyId, own.domainId, own.messageId, own.templateId, own.webhookId, own.topicId])
-      expect(ofStranger).not.toContain(one);
+    for (const [name, id] of Object.entries(own)) if (name.endsWith('Id')) expect(ofStranger).not.toContain(id);
   });
 
   test('finds a refused request by its id, for its own organization', async () => {
@@ -196,14 +230,15 @@ describe('the search', () => {
 
   test('finds for a key that only sends and reads what it may read', async () => {
     expect(await shown(own.messageId, own.sender)).toEqual([['message', own.messageId]]);
-    for (const id of [own.keyId, own.domainId, own.templateId, own.webhookId, own.topicId])
+    expect(await shown(own.inboundId, own.sender)).toEqual([['inbound_message', own.inboundId]]);
+    for (const id of [own.keyId, own.domainId, own.templateId, own.webhookId, own.topicId, own.inboundRouteId])
       expect(await find(id, own.sender)).toEqual([]);
     for (const q of ['own.t', 'greet', 'news']) expect(await find(q, own.sender)).toEqual([]);
     expect(await find('shop', own.sender)).toMatchObject([{ type: 'messages', path: '/v1/messages?from=shop' }]);
   });
 
   test('keeps the environments apart, save for keys, domains and templates', async () => {
-    for (const id of [own.messageId, own.webhookId, own.suppressionId, own.keyId])
+    for (const id of [own.messageId, own.webhookId, own.suppressionId, own.keyId, own.inboundId])
       expect(await find(id, own.testKey)).toEqual([]);
     expect(await shown('trial')).toEqual([['api_key', expect.any(String)]]);
     expect(await shown(own.domainId, own.testKey)).toEqual([['domain', own.domainId]]);
@@ -218,7 +253,16 @@ describe('the search', () => {
       expect([q, answer.statusCode]).toEqual([q, 200]);
       return answer.json().data;
     };
-    for (const q of ['ann@example.org', 'shop@own.test', 'bob@example.org', 'Your Order', 'order:nr-own', 'order:'])
+    for (const q of [
+      'zoe@example.org',
+      own.inboundId,
+      'ann@example.org',
+      'shop@own.test',
+      'bob@example.org',
+      'Your Order',
+      'order:nr-own',
+      'order:',
+    ])
       expect([q, await findAs(q)]).toEqual([q, []]);
     const path = `/v1/messages/${own.messageId}`;
     expect(await findAs(own.messageId)).toMatchObject([{ type: 'message', title: own.messageId, path }]);

@@ -33,7 +33,7 @@ const webhookRequestSchema = z.strictObject({
   body_sha256: z.string().describe('SHA-256 of the body that was posted, in hex.'),
 });
 
-const webhookDeliverySchema = z
+export const webhookDeliverySchema = z
   .strictObject({
     id: z.string(),
     object: z.literal('webhook_delivery'),
@@ -121,7 +121,7 @@ const serializeFor = async (
 ): Promise<readonly SerializedEvent[]> =>
   allows(permissions, 'read') ? serializeEvents(contents, events) : events.map(serializeWithoutContents);
 
-const serializeDeliveries = async (
+export const serializeDeliveries = async (
   deps: Pick<HttpDependencies, 'context'>,
   caller: Caller,
   deliveries: readonly WebhookDelivery[],
