@@ -1,12 +1,11 @@
 import { type AuditKey, type AuditLog, auditLog } from '../domain/audit/audit.ts';
-import type { READINGS } from '../domain/audit/events.ts';
+import { isSealed, rootOf } from '../domain/audit/tree-state.ts';
 import { fold } from '../domain/kernel/aggregate.ts';
-import { sha256 } from '../domain/kernel/digest.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import { type RecordedEvent, WrongExpectedRevision } from '../domain/kernel/event-store.ts';
 import type { AuditEvent } from '../domain/kernel/events.ts';
-import { auditStream, readingStream } from '../domain/kernel/streams.ts';
-import type { AuditTrees } from '../domain/ports/requests.ts';
+import { auditStream } from '../domain/kernel/streams.ts';
+import type { AuditTrees, StoredState } from '../domain/ports/requests.ts';
 import {
   checkpointText,
   createSigner,
@@ -70,7 +69,7 @@ export const loadAuditLog = async (
 /** Options for signing a checkpoint. */
 interface SignCheckpoint {
   readonly tree: string;
-  readonly trees: Pick<AuditTrees, 'size' | 'root' | 'foreignIn'>;
+  readonly trees: Pick<AuditTrees, 'root' | 'state'>;
   /** Host of this service's URL. It begins the origin of a tree that was never signed. */
   readonly host: string;
   /** Absent: the service signs automatically. */
@@ -123,12 +122,29 @@ const requireConsistent = async ({ trees, tree }: SignCheckpoint, size: number, 
 };
 
 /** @throws {Contradicted} */
-const requireOwn = async ({ trees, tree }: SignCheckpoint, size: number): Promise<void> => {
-  const foreign = await trees.foreignIn(tree);
-  if (foreign === null || foreign.leaf >= size) return;
+const requireOwn = ({ tree, foreignEvent }: StoredState): void => {
+  if (foreignEvent === null) return;
   throw new LogContradiction(
-    `this service did not write event ${foreign.eventId} of ${tree}: it was inserted or changed in the database. ` +
+    `this service did not write event ${foreignEvent} of ${tree}: it was inserted or changed in the database. ` +
       'See docs/audit.md, Foreign events',
+  );
+};
+
+/**
+ * The tables still have the leaves that the projection read from the log.
+ * @returns their root. @throws {Contradicted}
+ */
+const requireRead = async (
+  { store }: Pick<AuditContext, 'store'>,
+  { trees, tree }: SignCheckpoint,
+  state: StoredState,
+): Promise<Buffer> => {
+  const root = await trees.root(tree, state.size);
+  const { seals } = store;
+  if (seals === undefined || (isSealed(state, seals) && root.equals(rootOf(state)))) return root;
+  throw new LogContradiction(
+    `the tables of the audit tree of ${tree} do not have the ${state.size} leaves that were read from the log: somebody changed ` +
+      'them in the database. Run `outbox audit check`, keep a copy of the database, then run `outbox projections rebuild audit`',
   );
 };
 
@@ -163,24 +179,37 @@ const workerOrigin = (tree: string): Origin =>
 const isCovered = (size: number, { grownTo = size }: SignCheckpoint, { last }: AuditLog): boolean =>
   last !== null && last.size <= size && last.size >= grownTo;
 
+/** @returns what there is to sign; null: nothing, or the tree is being rebuilt. @throws {Contradicted} */
+const unsignedPart = async (
+  context: AuditContext,
+  command: SignCheckpoint,
+  state: AuditLog,
+): Promise<{ readonly size: number; readonly root: Buffer } | null> => {
+  requireUndisputed(command, state);
+  const stored = await command.trees.state(command.tree);
+  if (stored === null || (stored.isOutdated && context.store.seals !== undefined)) return null;
+  const { size } = stored;
+  if (size === 0 || isCovered(size, command, state)) return null;
+  await requireConsistent(command, size, state);
+  requireOwn(stored);
+  return { size, root: await requireRead(context, command, stored) };
+};
+
 /**
  * Signs the current tree unless it was signed already. A checkpoint is released only after it has been appended to the log.
  * @throws {Contradicted}
  */
 export const signCheckpoint = async (context: AuditContext, command: SignCheckpoint): Promise<void> => {
-  const { tree, trees, host } = command;
+  const { tree, host } = command;
   const loaded = await loadAuditLog(context, tree);
   const { state } = loaded;
-  requireUndisputed(command, state);
-  const size = await trees.size(tree);
-  if (size === 0 || isCovered(size, command, state)) return;
-  await requireConsistent(command, size, state);
-  await requireOwn(command, size);
+  const part = await unsignedPart(context, command, state);
+  if (part === null) return;
+  const { size, root } = part;
   const organizationId = organizationOf(tree);
   const origin = state.signing?.origin ?? `${host}/v1/audit/tlog/${tree}`;
   const key = state.signing?.key ?? (await newKey(context, organizationId, origin));
   const keys = state.former === null ? [key] : [state.former, key];
-  const root = await trees.root(tree, size);
   const text = checkpointText({ origin, size, root });
   const signers = await Promise.all(keys.map((one) => signerOf(context, one)));
   const note = signedNote(
@@ -231,66 +260,6 @@ export const noteExport = async (
     const loaded = await loadAuditLog(context, tree);
     return (await appendToAuditLog(context, tree, loaded, { events, origin })) || null;
   });
-};
-
-export interface NoteReading {
-  readonly what: (typeof READINGS)[number];
-  /** null: all that there is. */
-  readonly subjectId: string | null;
-}
-
-const ALL_PERCENT = 100;
-
-type ReadingContext = Pick<CommandContext, 'store' | 'system' | 'readingsPercent'>;
-
-const isOnRecord = ({ system, readingsPercent = ALL_PERCENT }: ReadingContext): boolean => {
-  const [dice = 0] = system.randomBytes(1);
-  return dice < (readingsPercent / ALL_PERCENT) * 256;
-};
-
-const appendReading = async (
-  { store, system, readingsPercent = ALL_PERCENT }: ReadingContext,
-  origin: Origin,
-  { readingId, ...reading }: NoteReading & { readonly readingId: string },
-): Promise<void> => {
-  const data = { organizationId: origin.organizationId, ...reading, percent: readingsPercent };
-  await store.append({
-    stream: readingStream(readingId),
-    expected: 'no-stream',
-    events: [{ id: system.uuid(), type: 'DataRead', data }],
-    context: eventContext(origin, system.now().toISOString()),
-  });
-};
-
-/** Records the reading of personal data before the data is shown. @param originOf called only if it is recorded. */
-export const noteReading = async (
-  context: ReadingContext,
-  originOf: () => Promise<Origin>,
-  reading: NoteReading,
-): Promise<void> => {
-  if (!isOnRecord(context)) return;
-  await appendReading(context, await originOf(), { ...reading, readingId: context.system.uuid() });
-};
-
-interface NoteListReading {
-  /** Names the principal, the list and the minute: it is recorded once, whichever process shows the list. */
-  readonly id: string;
-  readonly route: string;
-}
-
-/** Records that a list showed addresses, unless it is on record for this principal and minute. */
-export const noteListReading = async (
-  context: ReadingContext,
-  originOf: () => Promise<Origin>,
-  { id, route }: NoteListReading,
-): Promise<void> => {
-  if (!isOnRecord(context)) return;
-  const reading = { what: 'addresses', subjectId: route, readingId: sha256(id).toString('hex') } as const;
-  try {
-    await appendReading(context, await originOf(), reading);
-  } catch (error) {
-    if (!(error instanceof WrongExpectedRevision)) throw error;
-  }
 };
 
 /** Records what witnesses of an audit tree have answered, in the stream of its checkpoints. */

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { type NoteReading, noteListReading, noteReading } from '../commands/audit.ts';
 import type { Origin } from '../commands/execute.ts';
+import { type NoteReading, noteListReading, noteReading } from '../commands/reading.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { keepOrigin } from './request-origin.ts';
 import type { GuardedRouteName } from './route-table.ts';

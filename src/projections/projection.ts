@@ -1,4 +1,4 @@
-import { categoryOf, type IsAuthentic, type RecordedEvent } from '../domain/kernel/event-store.ts';
+import { categoryOf, type LogProofs, type RecordedEvent } from '../domain/kernel/event-store.ts';
 import type { OutboxEvent } from '../domain/kernel/events.ts';
 import type { Database, Projection as ReadModelWriter } from '../lib/projections/projections.ts';
 
@@ -52,7 +52,7 @@ interface Definition<Followed extends OutboxEvent, Changes> {
 /** Writes a read model. Table names have no schema: the transaction sets it. */
 export interface Projection extends ReadModelWriter {
   readonly name: ProjectionName;
-  apply(db: Database, events: readonly RecordedEvent[], isAuthentic?: IsAuthentic): Promise<void>;
+  apply(db: Database, events: readonly RecordedEvent[], proofs?: LogProofs): Promise<void>;
 }
 
 type AnyHandler<Changes> = ((changes: Changes, event: RecordedEvent) => void) | 'ignored';

@@ -191,6 +191,7 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
 
   return {
     isAuthentic: codec.isAuthentic,
+    seals: codec.seals,
     logId: async () => id,
     look: async () => ({ logId: id, head: headNow() }),
     append,

@@ -125,6 +125,7 @@ export const createEventCodec = (upcasts: Upcasts, macs?: EventMacs): EventCodec
 
   return {
     isAuthentic: macs && ((event) => own.isAt(event, macs.isAuthentic)),
+    seals: macs?.seals,
 
     encode: (events, context, { stream, expected }) => {
       const first = expected === 'no-stream' ? 0 : expected + 1;

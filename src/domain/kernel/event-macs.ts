@@ -1,5 +1,5 @@
 import { hmacSha256 } from './digest.ts';
-import type { IsAuthentic, RecordedEvent, Revision, StoredEvent, StreamName } from './event-store.ts';
+import type { IsAuthentic, RecordedEvent, Revision, Seals, StoredEvent, StreamName } from './event-store.ts';
 
 /**
  * Proof that this service wrote an event: a message authentication code (HMAC-SHA-256) over the event and its place in
@@ -10,6 +10,7 @@ export interface EventMacs {
   /** Adds the MAC to an event that does not have one. */
   seal(event: StoredEvent, stream: StreamName, revision: Revision): StoredEvent;
   readonly isAuthentic: IsAuthentic;
+  readonly seals: Seals;
 }
 
 const BEGIN = ',"mac":"';
@@ -29,12 +30,11 @@ export const withoutMac = (metadata: string): string =>
 
 /** The first key makes MACs, and all of them verify. Earlier keys made those of older events. */
 export const createEventMacs = (keys: readonly [Uint8Array, ...Uint8Array[]]): EventMacs => {
+  const textMac = (key: Uint8Array, text: string): string => hmacSha256(key, text).toString('base64url', 0, MAC_BYTES);
   const macOf = (key: Uint8Array, { id, type, data, metadata }: StoredEvent, stream: string, revision: number) =>
-    hmacSha256(key, `${JSON.stringify([stream, revision, id, type])}\n${data}\n${metadata}`).toString(
-      'base64url',
-      0,
-      MAC_BYTES,
-    );
+    textMac(key, `${JSON.stringify([stream, revision, id, type])}\n${data}\n${metadata}`);
+  /** No event begins like this. */
+  const sealOf = (key: Uint8Array, text: string): string => textMac(key, `seal\n${text}`);
 
   return {
     seal: (event, stream, revision) => {
@@ -47,6 +47,10 @@ export const createEventMacs = (keys: readonly [Uint8Array, ...Uint8Array[]]): E
       const mac = stored.metadata.slice(BEGIN.length - SUFFIX_CHARACTERS, -END.length);
       const event = { ...stored, metadata: withoutMac(stored.metadata) };
       return keys.some((key) => macOf(key, event, stream, revision) === mac);
+    },
+    seals: {
+      make: (text) => sealOf(keys[0], text),
+      holds: (text, seal) => keys.some((key) => sealOf(key, text) === seal),
     },
   };
 };

@@ -1,5 +1,6 @@
 import type { Range, SaltedPart } from '../../lib/transparency/transparency.ts';
 import type { Leaf } from '../audit/leaf.ts';
+import type { TreeState } from '../audit/tree-state.ts';
 import type { Environment } from '../kernel/environment.ts';
 import type { ErrorCode } from '../kernel/errors.ts';
 
@@ -176,6 +177,11 @@ export class NotInTree extends Error {
   override readonly name = 'NotInTree';
 }
 
+export interface StoredState extends TreeState {
+  /** True if an earlier version made the trees, which are being rebuilt. Their state is not sealed. */
+  readonly isOutdated: boolean;
+}
+
 export interface AuditTrees {
   /** Number of leaves in a tree; 0 if there is no tree. */
   size(tree: string): Promise<number>;
@@ -183,8 +189,8 @@ export interface AuditTrees {
   hashes(tree: string, ranges: readonly Range[]): Promise<readonly Buffer[]>;
   /** The root of the first `size` leaves. @throws {NotInTree} */
   root(tree: string, size: number): Promise<Buffer>;
-  /** The first leaf that this service cannot prove to have written and that is not adopted; null: none. */
-  foreignIn(tree: string): Promise<{ readonly leaf: number; readonly eventId: string } | null>;
+  /** What the projection has sealed about a tree, to be compared with the rows that others return; null: there is no tree. */
+  state(tree: string): Promise<StoredState | null>;
   /** The concatenated hashes of a tile; for the last one of a level, those that exist. */
   tile(tree: string, tile: Tile): Promise<Buffer>;
   /** The leaves of bundles from `from` to `to`, exclusive; for the last one, those that exist. */

@@ -73,8 +73,21 @@ export type RecordedEvent<E extends EventShape = EventShape, C extends ContextSh
 /** True if the owner of the log wrote this event, at this revision of this stream. */
 export type IsAuthentic = (event: Pick<RecordedEvent, 'stored' | 'stream' | 'revision'>) => boolean;
 
+/** Authenticates texts that are stored outside the log, under the key that authenticates events. */
+export interface Seals {
+  make(text: string): string;
+  holds(text: string, seal: string): boolean;
+}
+
+/** Proof of who wrote what. Absent: events carry none. */
+export interface LogProofs {
+  readonly isAuthentic?: IsAuthentic | undefined;
+  readonly seals?: Seals | undefined;
+}
+
 /** Converts events to their stored form and back. The log never looks into an event. */
-export interface EventCodec<E extends EventShape = EventShape, C extends ContextShape = ContextShape> {
+export interface EventCodec<E extends EventShape = EventShape, C extends ContextShape = ContextShape>
+  extends LogProofs {
   /**
    * Encodes the events of an append.
    * @throws if they must not be written. Nothing is written then.
@@ -82,8 +95,6 @@ export interface EventCodec<E extends EventShape = EventShape, C extends Context
   encode(events: readonly NewEvent<E>[], context: C, target: Target): readonly StoredEvent[];
   /** @throws if this process cannot read it. Readers stop before it. */
   decode(stored: StoredEvent): E & DecodedFields<C>;
-  /** Absent: events carry no proof of who wrote them. */
-  readonly isAuthentic?: IsAuthentic | undefined;
 }
 
 /** Target stream of an append. */
@@ -186,10 +197,9 @@ export interface LogLook {
   readonly head: Position;
 }
 
-export interface EventStore<E extends EventShape = EventShape, C extends ContextShape = ContextShape, K = unknown> {
-  /** From the codec. Absent: events carry no proof of who wrote them. */
-  readonly isAuthentic?: IsAuthentic | undefined;
-
+/** Its proofs are those of the codec. */
+export interface EventStore<E extends EventShape = EventShape, C extends ContextShape = ContextShape, K = unknown>
+  extends LogProofs {
   /** Compares redundant columns of a part of the log with its events. Absent: the engine stores nothing twice. */
   readonly compareColumns?:
     | ((part: { readonly after: Position; readonly to: Position }) => Promise<readonly ColumnDifference[]>)

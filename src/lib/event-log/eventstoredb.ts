@@ -259,6 +259,7 @@ export const createEventStoreDbEventStore = <E extends EventShape, C extends Con
   const tail = createTail({ ...atTail, codec, recovery });
   const store: EventStore = {
     isAuthentic: codec.isAuthentic,
+    seals: codec.seals,
     logId: createLogId(system, appendEvents, tailReader),
     look: async (): Promise<LogLook> => {
       const found = await readLogId(lookReader);

@@ -531,6 +531,7 @@ export const createPostgresEventStore = async <E extends EventShape, C extends C
 
   const store: EventStore = {
     isAuthentic: codec.isAuthentic,
+    seals: codec.seals,
     compareColumns: (part) => compareColumns(reads, part),
     logId: async () => ownId,
     look: async () => {

@@ -1,5 +1,5 @@
 import { ownTurn } from '../async/async.ts';
-import { categoryOf, type IsAuthentic, type StreamName } from '../event-log/event-log.ts';
+import { categoryOf, type LogProofs, type StreamName } from '../event-log/event-log.ts';
 import { type Batch, moveCheckpoint } from './checkpoints.ts';
 import { asRecords, type Database, inTransaction, type ReadModelSchema } from './database.ts';
 import type { LogEvent, Projection } from './projection.ts';
@@ -10,8 +10,8 @@ export interface Target {
   readonly projection: Projection;
   readonly schema: ReadModelSchema;
   readonly logId: string;
-  /** Comes from the log; absent: its events carry no proof of who wrote them. */
-  readonly isAuthentic?: IsAuthentic | undefined;
+  /** Those of the log. */
+  readonly proofs?: LogProofs | undefined;
 }
 
 const isOf = (streams: ReadonlySet<StreamName>) => (event: LogEvent) => streams.has(event.stream);
@@ -43,11 +43,11 @@ const slicesOf = (events: readonly LogEvent[]): readonly (readonly LogEvent[])[]
 };
 
 /** The slices of all projections begin in different turns of the event loop, with requests in between. */
-const applySliced = async ({ client, projection, isAuthentic }: Target, events: readonly LogEvent[]) => {
+const applySliced = async ({ client, projection, proofs }: Target, events: readonly LogEvent[]) => {
   const slices = slicesOf(events.filter(({ stream }) => follows(projection, stream)));
   for (const slice of slices) {
     if (slices.length > 1) await ownTurn();
-    await projection.apply(client, slice, isAuthentic);
+    await projection.apply(client, slice, proofs);
   }
 };
 

@@ -1,4 +1,4 @@
-import type { EventShape, EventStore, IsAuthentic, Page, RecordedEvent } from '../event-log/event-log.ts';
+import type { EventShape, EventStore, LogProofs, Page, RecordedEvent } from '../event-log/event-log.ts';
 import type { Batch, LogFollower } from '../event-log/follower.ts';
 import type { Database } from './database.ts';
 
@@ -30,7 +30,7 @@ export interface Projection {
   readonly isWhole?: boolean;
   /**
    * Applies events in order, inside the caller's transaction.
-   * @param isAuthentic of the log. Absent: its events carry no proof of who wrote them.
+   * @param proofs of the log. Absent: its events carry no proof of who wrote them.
    */
-  apply(db: Database, events: readonly LogEvent[], isAuthentic?: IsAuthentic): Promise<void>;
+  apply(db: Database, events: readonly LogEvent[], proofs?: LogProofs): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Logger } from '../async/async.ts';
-import { LOG_START, type Position } from '../event-log/event-log.ts';
+import { LOG_START, type LogProofs, type Position } from '../event-log/event-log.ts';
 import { applyBatch, type Target } from './apply-or-park.ts';
 import { isInLog, readCheckpoint } from './checkpoints.ts';
 import {
@@ -134,7 +134,7 @@ export const catchUp = async (
 };
 
 /** Target of a build. */
-interface Place extends Pick<Target, 'isAuthentic'> {
+interface Place extends Pick<Target, 'proofs'> {
   readonly pool: Pool;
   readonly schema: ReadModelSchema;
   readonly logId: string;
@@ -150,8 +150,8 @@ export const withBuilds = async <T>(
   const [projection, ...rest] = projections;
   if (projection === undefined) return work(builds);
   return withConnection(place.pool, (client) => {
-    const { schema, logId, isAuthentic } = place;
-    const target = { client, projection, schema, logId, isAuthentic };
+    const { schema, logId, proofs } = place;
+    const target = { client, projection, schema, logId, proofs };
     return withBuilds(place, rest, work, [...builds, { target, position: LOG_START, parkedEvents: 0 }]);
   });
 };
@@ -261,7 +261,7 @@ const SWITCH_SILENCE = '30s';
 
 interface RebuildOptions {
   readonly pool: Pool;
-  readonly store: Pick<Log, 'isAuthentic' | 'logId' | 'readAll' | 'head'>;
+  readonly store: Pick<Log, keyof LogProofs | 'logId' | 'readAll' | 'head'>;
   readonly logger: Logger;
   /** Ends the sessions that may be ended when they hold up the switch to new tables. */
   readonly endHoldUps: (pool: Pool) => Promise<unknown>;
@@ -380,6 +380,6 @@ export const rebuild = async (
 ): Promise<readonly Rebuilt[]> => {
   const { pool, store } = options;
   const logId = await store.logId();
-  const place: Place = { pool, schema: 'read_models_building', logId, isAuthentic: store.isAuthentic };
+  const place: Place = { pool, schema: 'read_models_building', logId, proofs: store };
   return withBuilds(place, projections, (builds) => build({ ...options, logId, builds }));
 };

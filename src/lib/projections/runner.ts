@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { ENDED, type Logger, pause, type System, untilAborted } from '../async/async.ts';
-import type { Position } from '../event-log/event-log.ts';
+import type { LogProofs, Position } from '../event-log/event-log.ts';
 import { createLogFollower } from '../event-log/follower.ts';
 import { applyBatch } from './apply-or-park.ts';
 import {
@@ -56,7 +56,7 @@ interface RunProjectionOptions {
   readonly logger: Logger;
   readonly logId: string;
   readonly log: Pick<Follower, 'next'>;
-  readonly isAuthentic?: Log['isAuthentic'];
+  readonly proofs?: LogProofs;
   readonly awaited: AwaitedPositions;
   /** Errors that no restart mends. */
   readonly isFatal: (error: unknown) => boolean;
@@ -137,14 +137,14 @@ const follow = async (
   options: RunProjectionOptions,
   onBatch: () => void,
 ) => {
-  const { logId, isAuthentic, logger } = options;
+  const { logId, proofs, logger } = options;
   const next = createNextBatch(projection, options);
   const pulse = { ...options, db: client };
   const checkpoint = await readCheckpoint(client, projection, logId);
   requireUsable(checkpoint, projection, logId);
   let batch = await whileAlive(pulse, next(checkpoint.position));
   while (batch !== null) {
-    const parked = await applyBatch({ client, projection, schema: 'read_models', logId, isAuthentic }, batch);
+    const parked = await applyBatch({ client, projection, schema: 'read_models', logId, proofs }, batch);
     for (const { stream, position, type } of parked) {
       logger.error(
         { projection: projection.name, stream, position, type },
@@ -241,7 +241,7 @@ export interface RunnerOptions {
   readonly pool: Pool;
   /** For rebuilds, whose statements take longer. Default: `pool`. */
   readonly rebuildPool?: Pool;
-  readonly store: Pick<Log, 'isAuthentic' | 'logId' | 'head' | 'readAll' | 'subscribe'>;
+  readonly store: Pick<Log, keyof LogProofs | 'logId' | 'head' | 'readAll' | 'subscribe'>;
   /** Shared by other consumers of the process. Default: one of its own. */
   readonly log?: Follower;
   /** Shared with the readers of the process. Default: none of them hurries it. */
@@ -324,8 +324,7 @@ export const createProjectionRunner = ({
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
     const log = shared ?? createLogFollower({ store, system });
-    const { isAuthentic } = store;
-    const parts = { pool, system, logger, logId, log, isAuthentic, awaited, isFatal };
+    const parts = { pool, system, logger, logId, log, proofs: store, awaited, isFatal };
     const options: RunProjectionOptions = { ...parts, silenceMs, signal: either };
     const old = new Set(await outdated());
     const renewed = old.size === 0 ? Promise.resolve() : renew(either);

@@ -1,18 +1,21 @@
 import { constants, zstdCompressSync } from 'node:zlib';
 import { facetsOf, type Leaf, leafOf, parseLeaf, treeOf } from '../../domain/audit/leaf.ts';
+import { hashesOf, isSealed, rangeOf, sealState, type TreeState } from '../../domain/audit/tree-state.ts';
 import { foreignEvents } from '../../domain/kernel/event-macs.ts';
-import type { IsAuthentic, Position, RecordedEvent } from '../../domain/kernel/event-store.ts';
+import type { LogProofs, Position, RecordedEvent, Seals } from '../../domain/kernel/event-store.ts';
 import { CATEGORIES } from '../../domain/kernel/streams.ts';
 import { asRecords, type Database, rowsInto } from '../../lib/projections/projections.ts';
-import { HASH_BYTES, rootOfComplete } from '../../lib/transparency/transparency.ts';
+import { extended, HASH_BYTES, leafHash, rootOfComplete } from '../../lib/transparency/transparency.ts';
 import type { Projection } from '../projection.ts';
 import { encodeEntries, hashEntries, TILE_WIDTH } from './tiles.ts';
-import { putCheckpoints, type SignedPart, signedAfter } from './tree.ts';
+import { putCheckpoints, type SignedPart, signedAfter, TREES_VERSION } from './tree.ts';
 
 /**
  * The audit trees: for each organization a Merkle tree (RFC 9162) of its events in the order of the log. Leaves wait in
  * `audit_tail` until 256 of them fill a bundle, whose entries are their texts. Its tile of level 0 is not kept: hashing the texts takes a fifth of a
  * millisecond. Its root is in the tiles above (C2SP tlog-tiles). The rows do not depend on how the log is cut into batches.
+ *
+ * The row of a tree also has its state, sealed (`TreeState`): signing compares the tables with it.
  */
 
 /**
@@ -27,10 +30,10 @@ interface PendingLeaf {
   readonly parsed: Pick<Leaf, 'id' | 'type' | 'data' | 'metadata' | 'stream'>;
 }
 
+const NO_PROOFS: LogProofs = {};
+
 /** A tree before a batch, as its row. */
-export interface Tree extends SignedPart {
-  readonly tree: string;
-  readonly size: number;
+export interface Tree extends SignedPart, TreeState {
   /** Latest time of the leaves in bundles. */
   readonly latest: string;
 }
@@ -38,26 +41,37 @@ export interface Tree extends SignedPart {
 /** A tree, and what a batch adds to it. */
 interface GrowingTree extends Tree {
   latest: string;
-  readonly events: RecordedEvent[];
+  readonly events: readonly RecordedEvent[];
+  readonly leaves: readonly PendingLeaf[];
 }
 
 const TREES = {
   name: 'audit-trees',
   text: `
-    select tree, size::float8 as size, latest, signed_size::float8 as "signedSize", grown_to::float8 as "grownTo", disputed
-    from audit_trees where tree = any($1)`,
+    select tree, size::float8 as size, latest, signed_size::float8 as "signedSize", grown_to::float8 as "grownTo", disputed,
+      hashes, foreign_leaf::float8 as "foreignLeaf", foreign_event as "foreignEvent", seal
+    from audit_trees where tree = any($1) or ($2 and foreign_leaf is not null)`,
 };
 
-const EMPTY = { size: 0, latest: '', signedSize: 0, grownTo: 0, disputed: false };
+const newTree = (tree: string, seals: Seals | undefined): Tree => {
+  const signed = { latest: '', signedSize: 0, grownTo: 0, disputed: false };
+  const state = { tree, size: 0, hashes: '', foreignLeaf: null, foreignEvent: null };
+  return { ...signed, ...state, seal: seals === undefined ? null : sealState(state, seals) };
+};
 
-const growingOf = async (db: Database, events: readonly RecordedEvent[]): Promise<readonly GrowingTree[]> => {
+/** @param withForeign with all trees that have a foreign event. */
+const growingOf = async (
+  db: Database,
+  events: readonly RecordedEvent[],
+  { seals, withForeign }: { readonly seals: Seals | undefined; readonly withForeign: boolean },
+): Promise<readonly GrowingTree[]> => {
   const byTree = Map.groupBy(events, treeOf);
-  const { rows } = await db.query<Tree>({
-    ...TREES,
-    values: [[...byTree.keys()]],
-  });
+  const { rows } = await db.query<Tree>({ ...TREES, values: [[...byTree.keys()], withForeign] });
   const known = new Map(rows.map((row) => [row.tree, row]));
-  return [...byTree].map(([tree, added]) => ({ tree, ...EMPTY, ...known.get(tree), events: added }));
+  return [...new Set([...byTree.keys(), ...known.keys()])].map((tree) => {
+    const added = byTree.get(tree) ?? [];
+    return { ...(known.get(tree) ?? newTree(tree, seals)), events: added, leaves: added.map(pendingLeaf) };
+  });
 };
 
 const TAIL = {
@@ -168,9 +182,9 @@ const latestOf = (leaves: readonly PendingLeaf[], before: string): string =>
 
 /** Writes the bundles that the batch fills. @returns the leaves that fill none. */
 const fillBundles = async (db: Database, growing: GrowingTree): Promise<readonly PendingLeaf[]> => {
-  const { tree, size, events } = growing;
+  const { tree, size, leaves: added } = growing;
   const first = Math.floor(size / TILE_WIDTH);
-  const pending = [...(await tailOf(db, tree)), ...events.map(pendingLeaf)];
+  const pending = [...(await tailOf(db, tree)), ...added];
   const bundles: BundleRow[] = [];
   while (pending.length >= TILE_WIDTH) {
     const leaves = pending.splice(0, TILE_WIDTH);
@@ -187,70 +201,73 @@ const fillBundles = async (db: Database, growing: GrowingTree): Promise<readonly
 const PUT_TREES = {
   name: 'audit-put-trees',
   text: `
-    insert into audit_trees (tree, size, latest, signed_size, grown_to, disputed)
-    select tree, size, latest, "signedSize", "grownTo", disputed
+    insert into audit_trees (tree, size, latest, signed_size, grown_to, disputed, hashes, foreign_leaf, foreign_event, seal)
+    select tree, size, latest, "signedSize", "grownTo", disputed, hashes, "foreignLeaf", "foreignEvent", seal
     from json_to_recordset($1)
-      as t(tree text, size bigint, latest text, "signedSize" bigint, "grownTo" bigint, disputed boolean)
+      as t(tree text, size bigint, latest text, "signedSize" bigint, "grownTo" bigint, disputed boolean, hashes text,
+        "foreignLeaf" bigint, "foreignEvent" text, seal text)
     on conflict (tree) do update set size = excluded.size, latest = excluded.latest,
-      signed_size = excluded.signed_size, grown_to = excluded.grown_to, disputed = excluded.disputed`,
+      signed_size = excluded.signed_size, grown_to = excluded.grown_to, disputed = excluded.disputed, hashes = excluded.hashes,
+      foreign_leaf = excluded.foreign_leaf, foreign_event = excluded.foreign_event, seal = excluded.seal`,
 };
 
 /** @returns the rows of the tail that the batch adds: what was in it before is in a bundle now, or stays. */
 const grow = async (db: Database, growing: GrowingTree): Promise<readonly TailRow[]> => {
-  const { tree, size, events } = growing;
-  const isFilling = (size % TILE_WIDTH) + events.length >= TILE_WIDTH;
-  const left = isFilling ? await fillBundles(db, growing) : events.map(pendingLeaf);
-  const first = size + events.length - left.length;
+  const { tree, size, leaves } = growing;
+  const isFilling = (size % TILE_WIDTH) + leaves.length >= TILE_WIDTH;
+  const left = isFilling ? await fillBundles(db, growing) : leaves;
+  const first = size + leaves.length - left.length;
   return left.map(({ leaf, position }, index) => ({ tree, leafIndex: first + index, leaf, position }));
 };
 
-const treeRow = (growing: GrowingTree): Tree => ({
-  tree: growing.tree,
-  size: growing.size + growing.events.length,
-  latest: growing.latest,
-  ...signedAfter(growing, growing.size, growing.events),
-});
-
-const ADOPT = {
-  name: 'audit-adopt-events',
-  text: 'update audit_trees set foreign_leaf = null, foreign_event = null where foreign_leaf is not null',
+/** The first foreign event of a tree, after a batch. @param foreign those of the batch. */
+const foreignAfter = (
+  { size, events, foreignLeaf, foreignEvent }: GrowingTree,
+  { adoptsEarlier, events: foreign }: ReturnType<typeof foreignEvents>,
+): Pick<TreeState, 'foreignLeaf' | 'foreignEvent'> => {
+  if (foreignLeaf !== null && !adoptsEarlier) return { foreignLeaf, foreignEvent };
+  const among = new Set(foreign);
+  const at = events.findIndex((event) => among.has(event));
+  return at === -1
+    ? { foreignLeaf: null, foreignEvent: null }
+    : { foreignLeaf: size + at, foreignEvent: events[at]?.id ?? null };
 };
 
-const PUT_FOREIGN = {
-  name: 'audit-put-foreign-event',
-  text: 'update audit_trees set foreign_leaf = $2, foreign_event = $3 where tree = $1 and foreign_leaf is null',
+/** State after a batch. If somebody changed it in the database, it stays as it is: it fits no later size, so nothing is signed. */
+const stateAfter = (
+  growing: GrowingTree,
+  foreign: ReturnType<typeof foreignEvents>,
+  seals: Seals | undefined,
+): TreeState => {
+  const { tree, hashes, seal } = growing;
+  const size = growing.size + growing.leaves.length;
+  const after = { tree, size, hashes, ...foreignAfter(growing, foreign) };
+  if (seals === undefined || !isSealed(growing, seals)) return { ...after, seal };
+  const range = growing.leaves.reduce((sum, { leaf }) => extended(sum, leafHash(leaf)), rangeOf(growing));
+  const sealed = { ...after, hashes: hashesOf(range) };
+  return { ...sealed, seal: sealState(sealed, seals) };
 };
 
-/** Notes the first event of each tree that this service cannot prove to have written. @param all before the batch. */
-const putForeign = async (
-  db: Database,
-  all: readonly GrowingTree[],
-  events: readonly RecordedEvent[],
-  isAuthentic: IsAuthentic | undefined,
-): Promise<void> => {
-  const foreign = foreignEvents(events, isAuthentic);
-  if (foreign.adoptsEarlier) await db.query(ADOPT);
-  for (const [tree, [first]] of Map.groupBy(foreign.events, treeOf)) {
-    const growing = all.find((one) => one.tree === tree);
-    if (growing === undefined || first === undefined) continue;
-    await db.query({ ...PUT_FOREIGN, values: [tree, growing.size + growing.events.indexOf(first), first.id] });
-  }
-};
-
-const apply: Projection['apply'] = async (db, events, isAuthentic) => {
+const apply: Projection['apply'] = async (db, events, proofs = NO_PROOFS) => {
   if (events.length === 0) return;
-  const all = await growingOf(db, events);
+  const { seals, isAuthentic } = proofs;
+  const foreign = foreignEvents(events, isAuthentic);
+  const all = await growingOf(db, events, { seals, withForeign: foreign.adoptsEarlier });
   const tail: TailRow[] = [];
   for (const growing of all) tail.push(...(await grow(db, growing)));
   await insertTail(db, tail);
-  await db.query({ ...PUT_TREES, values: asRecords(all.map(treeRow)) });
-  await putForeign(db, all, events, isAuthentic);
+  const rows = all.map((growing) => ({
+    ...stateAfter(growing, foreign, seals),
+    latest: growing.latest,
+    ...signedAfter(growing, growing.size, growing.events),
+  }));
+  await db.query({ ...PUT_TREES, values: asRecords(rows) });
   await putCheckpoints(db, events);
 };
 
 export const auditProjection: Projection = {
   name: 'audit',
-  version: 4,
+  version: TREES_VERSION,
   categories: Object.values(CATEGORIES),
   tables: ['audit_trees', 'audit_tail', 'audit_bundles', 'audit_tiles', 'audit_checkpoints'],
   isWhole: true,

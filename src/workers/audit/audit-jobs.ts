@@ -13,7 +13,7 @@ import { type Leadership, repeat, type Work } from '../supervise.ts';
 import { type AskWitnesses, askWitnesses, type Witness } from './ask-witnesses.ts';
 
 /** Queries of the read model of the audit trees. */
-export interface AuditQueries extends Pick<AuditTrees, 'size' | 'root' | 'foreignIn'> {
+export interface AuditQueries extends Pick<AuditTrees, 'root' | 'state'> {
   /** Trees that have grown by more than their own checkpoints since they were last signed, at most so many. */
   unsigned(limit: number): Promise<readonly { readonly tree: string; readonly grownTo: number }[]>;
 }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { noteReading } from '../../../src/commands/audit.ts';
 import { internalOrigin } from '../../../src/commands/execute.ts';
+import { noteReading } from '../../../src/commands/reading.ts';
 import { createListReadings } from '../../../src/http/readings.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { openAdminTenant } from '../support/admin-tenant.ts';

@@ -92,7 +92,7 @@ describe('an event that this service did not write', () => {
     });
     // Built anew from the log, the tree says the same.
     await rebuild({ pool, store, logger: silentLogger }, [auditProjection]);
-    expect(await trees.foreignIn(TREE)).toMatchObject({ leaf: 4 });
+    expect(await trees.state(TREE)).toMatchObject({ foreignLeaf: 4 });
     await adopt();
     await follow();
     expect(await trees.foreign(10)).toEqual([]);
@@ -185,7 +185,7 @@ describe('events of a version that wrote no proofs', () => {
     await append(await openStore(eventCodec), 'apiKey-key_2');
     expect(await adoptOlderEvents(context)).toBe(false);
     await follow();
-    expect(await trees.foreignIn(TREE)).not.toBeNull();
+    expect((await trees.state(TREE))?.foreignEvent).not.toBeNull();
   });
 
   test('are not adopted in a log that began with proofs, nor in an empty one', async () => {

@@ -1,24 +1,39 @@
 import { leafOf, parseLeaf, treeOf } from '../../../src/domain/audit/leaf.ts';
+import { hashesOf, sealState } from '../../../src/domain/audit/tree-state.ts';
 import { foreignEvents } from '../../../src/domain/kernel/event-macs.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import type { AuditTrees } from '../../../src/domain/ports/requests.ts';
-import { joined, leafHash, rootOfComplete, subtreesOf } from '../../../src/lib/transparency/transparency.ts';
+import {
+  EMPTY_RANGE,
+  extended,
+  joined,
+  leafHash,
+  rootOfComplete,
+  subtreesOf,
+} from '../../../src/lib/transparency/transparency.ts';
 
 /** The trees of a log, rebuilt from all of it on each query. */
 export const createAuditTreesOf = (
-  store: Pick<EventStore, 'readAll' | 'isAuthentic'>,
-): Pick<AuditTrees, 'size' | 'root' | 'foreignIn' | 'findAll'> => {
+  store: Pick<EventStore, 'readAll' | 'isAuthentic' | 'seals'>,
+): Pick<AuditTrees, 'size' | 'root' | 'state' | 'findAll'> => {
   const textsOf = async (tree: string): Promise<readonly string[]> => {
     const { events } = await store.readAll({ limit: 1_000_000 });
     return events.filter((event) => treeOf(event) === tree).map(leafOf);
   };
   const leavesOf = async (tree: string): Promise<readonly Buffer[]> => (await textsOf(tree)).map(leafHash);
   return {
-    foreignIn: async (tree) => {
-      const { events } = await store.readAll({ limit: 1_000_000 });
-      const [first] = foreignEvents(events, store.isAuthentic).events.filter((event) => treeOf(event) === tree);
-      if (first === undefined) return null;
-      return { leaf: events.filter((event) => treeOf(event) === tree).indexOf(first), eventId: first.id };
+    state: async (tree) => {
+      const all = await store.readAll({ limit: 1_000_000 });
+      const events = all.events.filter((event) => treeOf(event) === tree);
+      const foreign = foreignEvents(all.events, store.isAuthentic).events.find((event) => treeOf(event) === tree);
+      const range = events.map(leafOf).reduce((sum, leaf) => extended(sum, leafHash(leaf)), EMPTY_RANGE);
+      const state = {
+        ...{ tree, size: events.length, hashes: hashesOf(range) },
+        foreignLeaf: foreign === undefined ? null : events.indexOf(foreign),
+        foreignEvent: foreign?.id ?? null,
+      };
+      const { seals } = store;
+      return { ...state, seal: seals === undefined ? null : sealState(state, seals), isOutdated: false };
     },
     size: async (tree) => (await leavesOf(tree)).length,
     findAll: async (tree, eventIds) => {

@@ -36,7 +36,10 @@ import { createLogTree, type LogTree, positionNow, type TreesAt, treesAt } from 
  */
 export interface CheckTrees extends Pick<ChooseBegin, 'notes' | 'fullAfterMs'> {
   readonly db: Database;
-  readonly store: Pick<EventStore, 'isAuthentic' | 'compareColumns' | 'logId' | 'head' | 'readAll' | 'readStream'>;
+  readonly store: Pick<
+    EventStore,
+    'isAuthentic' | 'seals' | 'compareColumns' | 'logId' | 'head' | 'readAll' | 'readStream'
+  >;
   readonly contents: Pick<Contents, 'get'>;
   readonly origins: Pick<RequestOrigins, 'partOf'>;
   /** Witnesses whose cosignatures are verified, and how many of them vouch for a checkpoint. */

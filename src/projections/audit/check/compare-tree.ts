@@ -1,5 +1,5 @@
 import { type Leaf, leafOf, parseLeaf } from '../../../domain/audit/leaf.ts';
-import type { EventStore, RecordedEvent, StreamName } from '../../../domain/kernel/event-store.ts';
+import type { EventStore, RecordedEvent, Seals, StreamName } from '../../../domain/kernel/event-store.ts';
 import type { Database } from '../../../lib/projections/projections.ts';
 import {
   HASH_BYTES,
@@ -24,6 +24,7 @@ import {
   rootAt,
   type StoredBundle,
   type Surplus,
+  stateFindings,
   storedBundle,
   storedCheckpoint,
   storedTile,
@@ -84,7 +85,7 @@ const isInPlace = (pair: Pair | undefined): boolean => pair?.stored?.id === pair
 
 const MEMBERS = ['stream', 'revision', 'type', 'data', 'metadata'] as const satisfies readonly (keyof Leaf)[];
 
-type ReadLog = Pick<EventStore, 'readStream' | 'isAuthentic'>;
+type ReadLog = Pick<EventStore, 'readStream' | 'isAuthentic' | 'seals'>;
 
 const eventOf = async (log: ReadLog, { stream, revision, id }: LogLeaf): Promise<RecordedEvent | undefined> => {
   const [event] = await log.readStream(stream as StreamName, { from: revision, limit: 1 });
@@ -267,6 +268,11 @@ const rowFaults = (row: TreeRow, log: LogTree): readonly string[] => {
     .map((column) => `${log.tree}: its row says ${column} ${row[column]}, but the log says ${expected[column]}`);
 };
 
+const rowFindings = (row: TreeRow, log: LogTree, seals: Seals | undefined): readonly Finding[] => [
+  ...rowFaults(row, log).map((sentence): Finding => ({ kind: 'follows', tree: log.tree, ofTable: true, sentence })),
+  ...stateFindings(row, log, seals),
+];
+
 /** Counts of checkpoints in the log. */
 interface CheckpointCounts {
   readonly checkpoints: number;
@@ -346,7 +352,7 @@ export const createTreeComparison = (
   };
 
   const endRow = async (row: TreeRow): Promise<void> => {
-    for (const sentence of rowFaults(row, log)) onFault({ kind: 'follows', tree, ofTable: true, sentence });
+    rowFindings(row, log, store.seals).map(onFault);
     await compareLeaves();
     await compareEnd(row);
     await compareTiles(log.openTiles());

@@ -1,14 +1,15 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { leafOf } from '../../../domain/audit/leaf.ts';
-import type { Position, RecordedEvent } from '../../../domain/kernel/event-store.ts';
+import { isSealed, rootOf } from '../../../domain/audit/tree-state.ts';
+import type { Position, RecordedEvent, Seals } from '../../../domain/kernel/event-store.ts';
 import { NotInTree } from '../../../domain/ports/requests.ts';
 import type { Database } from '../../../lib/projections/projections.ts';
 import { completeRoots, HASH_BYTES, joined, leafHash, rootOfComplete } from '../../../lib/transparency/transparency.ts';
 import type { Tree } from '../projection.ts';
 import { decodeEntries, TILE_WIDTH } from '../tiles.ts';
 import { createAuditTrees, type SignedPart, signedAfter } from '../tree.ts';
-import type { NamedEvent } from './findings.ts';
+import type { Finding, NamedEvent } from './findings.ts';
 
 /** Rows of the audit trees, as a check compares them with the log. Each statement sees one snapshot. */
 
@@ -33,6 +34,7 @@ const TREES_AT = {
   text: `
     select c.position, c.version, c.log_id as "logId", t.tree, t.size::float8 as size, t.latest,
       t.signed_size::float8 as "signedSize", t.grown_to::float8 as "grownTo", t.disputed,
+      t.hashes, t.foreign_leaf::float8 as "foreignLeaf", t.foreign_event as "foreignEvent", t.seal,
       (select coalesce(sum(octet_length(s.cosignatures)), 0) from read_models.audit_checkpoints s where s.tree = t.tree)::float8
         as "cosignedBytes"
     from read_models.checkpoints c left join read_models.audit_trees t on true
@@ -319,3 +321,16 @@ export const rootAt = async (
   log: Pick<LogTree, 'tree' | 'rootAt'>,
   size: number,
 ): Promise<Buffer | null> => log.rootAt(size) ?? (await rootInRows(db, log.tree, size));
+
+/** Faults of the sealed state of a tree, on which signing depends. */
+export const stateFindings = (row: TreeRow, log: LogTree, seals: Seals | undefined): readonly Finding[] => {
+  const { tree } = log;
+  if (seals === undefined || row.size !== log.size) return [];
+  if (!isSealed(row, seals)) {
+    const sentence = `${tree}: its row in audit_trees was changed from outside the service: its seal does not fit, so nothing is signed until the trees are rebuilt`;
+    return [{ kind: 'table', sentence }];
+  }
+  if (log.rootAt(log.size)?.equals(rootOf(row)) !== false) return [];
+  const sentence = `${tree}: its ${log.size} leaves in the log have another root than those that the service read`;
+  return [{ kind: 'follows', tree, ofTable: false, sentence }];
+};
