@@ -145,8 +145,8 @@ describe('mail that cannot be represented is refused in one line, and nothing is
     ],
     [
       'an unknown charset',
-      `${HEADER}Content-Type: text/plain; charset=utf-7\r\n\r\nHi`,
-      /^554 5\.6\.0 the message cannot be read: its charset utf-7 is not known/,
+      `${HEADER}Content-Type: text/plain; charset=hz-gb-2312\r\n\r\nHi`,
+      /^554 5\.6\.0 the message cannot be read: its charset hz-gb-2312 is not known/,
     ],
     [
       'a transfer encoding that nobody knows',

@@ -16,7 +16,7 @@ import { type ExistingMessage, isOpen, message } from '../../src/domain/message/
 import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
 import { createPostmarkInbound } from '../../src/http/compat/postmark-inbound.ts';
 import { serializePosts } from '../../src/http/compat/webhook-formats.ts';
-import { parseMail } from '../../src/lib/mime/mime.ts';
+import { parseMailLeniently } from '../../src/lib/mime/mime.ts';
 import { type DueDelivery, type DueQuery, mailFlowOf } from '../../src/projections/deliveries/queries.ts';
 import {
   createWorkers,
@@ -166,7 +166,7 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
     serializeMail: createPostmarkInbound({
       store,
       contents,
-      mailParser: { parse: async (raw) => parseMail(Buffer.concat(raw)) },
+      mailParser: { parseLeniently: async (raw) => parseMailLeniently(Buffer.concat(raw)) },
     }),
     queues: parts.queues ?? createInProcessQueues({ system, logger }),
     timetable: parts.timetable ?? timetableOf({ store }),

@@ -1,7 +1,7 @@
-import { decodeWords } from 'postal-mime';
 import {
   bytesInCharset,
   canonicalAddress,
+  decodeWords,
   type HeaderField,
   type MimeEntity,
   parameterOf,

@@ -3,15 +3,13 @@ import sanitizeHtml from 'sanitize-html';
 import type { InboundAttachment } from '../../domain/ports/contents.ts';
 import type { ReadMail } from '../../domain/ports/inbound.ts';
 import {
-  bytesInCharset,
+  decodeWords,
   type HeaderField,
   type Mailbox,
   numberedParts,
   type ParsedPart,
-  parameterOf,
-  parseMail,
+  parseMailLeniently,
   readHeaders,
-  readLeaves,
   type WrittenAddress,
 } from '../../lib/mime/mime.ts';
 
@@ -163,20 +161,12 @@ const bodiesOf = (read: Bodies, isPlain = false) => {
   return { text, html, sanitizedHtml, reply, problems };
 };
 
-const EMPTY = { from: [], to: [], cc: [], replyTo: [], attachments: [] };
-
-/** Reads the header fields, and the first part that is plain text, of a mail whose parts cannot be read. */
-const readRest = (raw: Buffer, problem: string, isPlain: boolean): ReadMail => {
-  const leaf = readLeaves(raw).find(({ type }) => type.value === 'text/plain');
-  const text = leaf === undefined ? null : bytesInCharset(leaf.bytes(), parameterOf(leaf.type, 'charset') ?? '');
-  const { problems, ...bodies } = bodiesOf({ text, html: null }, isPlain);
-  return { ...EMPTY, ...headOf(readHeaders(raw)), ...bodies, problems: [problem, ...problems] };
-};
+const NO_PARTS = { from: [], to: [], cc: [], replyTo: [], attachments: [] };
 
 /** Only the header fields: for a mail that takes too long to read. */
 export const readHead = (raw: Buffer, problem: string): ReadMail => ({
-  ...EMPTY,
-  ...headOf(readHeaders(raw)),
+  ...NO_PARTS,
+  ...headOf(readHeaders(raw).map(({ name, value }) => ({ name, value: decodeWords(value) }))),
   ...bodiesOf({ text: null, html: null }),
   problems: [problem],
 });
@@ -190,15 +180,16 @@ export interface InboundTask {
 /** Reads a mail. One that is malformed or beyond the bounds of the MIME reader is read as far as possible. */
 export const readInbound = ({ raw: bytes, isPlain }: InboundTask): ReadMail => {
   const raw = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const mail = parseMail(raw);
-  if (typeof mail === 'string') return readRest(raw, mail, isPlain);
+  const mail = parseMailLeniently(raw);
+  const { problems, ...bodies } = bodiesOf({ text: mail.text ?? null, html: mail.html ?? null }, isPlain);
   return {
     ...headOf(mail.headers),
     from: mailboxes(mail.from),
     to: mailboxes(mail.to),
     cc: mailboxes(mail.cc),
     replyTo: mailboxes(mail.replyTo),
-    ...bodiesOf({ text: mail.text ?? null, html: mail.html ?? null }, isPlain),
+    ...bodies,
+    problems: [...mail.problems, ...problems],
     attachments: numberedParts(mail).map(listed),
   };
 };

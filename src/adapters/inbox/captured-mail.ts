@@ -1,6 +1,5 @@
-import { decodeWords } from 'postal-mime';
 import { type CapturedContent, CONFIDENTIAL_HEADER, INBOX_SHOWN_BYTES_MAX } from '../../domain/ports/mail.ts';
-import { type ParsedMail, type ParsedPart, parseMail, readHeaders } from '../../lib/mime/mime.ts';
+import { decodeWords, type ParsedMail, type ParsedPart, parseMail, readHeaders } from '../../lib/mime/mime.ts';
 
 /** Reads captured messages. One that cannot be parsed still has its headers and its source. */
 

@@ -88,7 +88,7 @@ const mailOf = (id: string, body: typeof EMPTY, attachments: readonly PostmarkAt
 interface PostmarkInbound {
   readonly store: EventStore;
   readonly contents: Pick<Contents, 'get'>;
-  readonly mailParser: Pick<MailParser, 'parse'>;
+  readonly mailParser: Pick<MailParser, 'parseLeniently'>;
 }
 
 /** Cuts the attachments from the mail. None if it is too large, was removed or cannot be parsed in time. */
@@ -100,8 +100,8 @@ const attachmentsOf = async (
   if (attachments.length === 0 || bytes > ATTACHMENTS_MAIL_BYTES_MAX) return [];
   const raw = (await contents.get([rawId])).get(rawId);
   if (raw?.kind !== 'inbound_raw') return [];
-  const parsed = await mailParser.parse([Buffer.from(raw.content, 'base64')], organizationId);
-  if (typeof parsed === 'string') return [];
+  const parsed = await mailParser.parseLeniently([Buffer.from(raw.content, 'base64')], organizationId);
+  if (parsed === null) return [];
   const parts = numberedParts(parsed);
   return attachments.flatMap(({ part, filename, contentType, bytes: size, contentId }) => {
     const content = parts[part]?.content;

@@ -238,8 +238,8 @@ const partsOf = async (
   { organizationId }: Caller,
   raw: InboundRaw,
 ): Promise<readonly ParsedPart[]> => {
-  const parsed = await deps.mailParser.parse([sourceOf(raw)], organizationId);
-  return typeof parsed === 'string' ? [] : numberedParts(parsed);
+  const parsed = await deps.mailParser.parseLeniently([sourceOf(raw)], organizationId);
+  return parsed === null ? [] : numberedParts(parsed);
 };
 
 /** Parts of the mail that its html may show. The original is read only if the html names one. */

@@ -1,6 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../async/async.ts';
-import { type MailParser, MailParserUnavailable, type ParsedMail, parseMail } from './parse-mail.ts';
+import {
+  type LenientMail,
+  type MailParser,
+  MailParserUnavailable,
+  type ParsedMail,
+  parseMail,
+  parseMailLeniently,
+} from './parse-mail.ts';
 
 /**
  * Maximum size for inline parsing: 1 ms, and 40 ms if the headers are crafted to be slow. Larger messages go to a
@@ -34,26 +41,46 @@ const shared = async (chunks: readonly Uint8Array[], size: number): Promise<Shar
   return memory;
 };
 
-const orReason = (error: unknown): string => {
-  if (error instanceof TaskTooLong) return 'it takes too long to parse';
-  if (error instanceof ThreadUnavailable) throw new MailParserUnavailable(`mail was not parsed: ${error.message}`);
-  throw error;
-};
+const orTooLong =
+  <Result>(result: Result) =>
+  (error: unknown): Result => {
+    if (error instanceof TaskTooLong) return result;
+    if (error instanceof ThreadUnavailable) throw new MailParserUnavailable(`mail was not parsed: ${error.message}`);
+    throw error;
+  };
+
+/** A message to parse in a thread. */
+export interface ParseTask {
+  readonly memory: SharedArrayBuffer;
+  readonly isLenient: boolean;
+}
 
 /** Parses small messages inline and large ones in a thread, so that none blocks the event loop. */
 export const createMailParser = (): MailParser => {
-  const workers = createWorkerThreads<SharedArrayBuffer, ParsedMail | string>({
+  const workers = createWorkerThreads<ParseTask, ParsedMail | LenientMail | string>({
     entry: new URL('./parse-mail-thread.ts', import.meta.url),
     threads: THREADS,
     runMsMax: RUN_MS_MAX,
     waitMsMax: WAIT_MS_MAX,
     tasksMax: WAITING_MAX,
   });
+
+  /** Null: the message is small. */
+  const taskFor = async (chunks: readonly Uint8Array[], isLenient: boolean): Promise<ParseTask | null> => {
+    const size = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    return size <= INLINE_BYTES_MAX ? null : { memory: await shared(chunks, size), isLenient };
+  };
+
   return {
     parse: async (chunks, organizationId) => {
-      const size = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-      if (size <= INLINE_BYTES_MAX) return parseMail(Buffer.concat(chunks));
-      return await workers.run(await shared(chunks, size), organizationId).catch(orReason);
+      const task = await taskFor(chunks, false);
+      if (task === null) return parseMail(Buffer.concat(chunks));
+      return await workers.run(task, organizationId).catch(orTooLong('it takes too long to parse'));
+    },
+    parseLeniently: async (chunks, organizationId) => {
+      const task = await taskFor(chunks, true);
+      if (task === null) return parseMailLeniently(Buffer.concat(chunks));
+      return (await workers.run(task, organizationId).catch(orTooLong(null))) as LenientMail | null;
     },
     close: workers.close,
   };

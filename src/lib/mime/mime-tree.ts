@@ -1,52 +1,17 @@
-import { isAscii, isUtf8 } from 'node:buffer';
+import { isUtf8 } from 'node:buffer';
+import { bytesInCharset } from './charset.ts';
 
 /** A message that cannot be read; its text is the reason, in a phrase. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable';
 }
 
-/**
- * Labels without information. Such text is read as UTF-8 if it is valid UTF-8, else as Windows-1252, like mail programs
- * do.
- */
-const UNDECLARED = new Set([
-  '',
-  'us-ascii',
-  'ascii',
-  'ansi_x3.4-1968',
-  'default',
-  'unknown',
-  'unknown-8bit',
-  'x-unknown',
-]);
-/** Names that mail programs write but the Encoding Standard lacks. */
-const ALIASES: Readonly<Record<string, string>> = {
-  utf8mb4: 'utf-8',
-  utf_8: 'utf-8',
-  cp932: 'shift_jis',
-  cp936: 'gbk',
-  cp949: 'euc-kr',
-  cp950: 'big5',
-};
-/** Encodings that hide other characters behind ASCII. */
-const STATEFUL = /utf-7|^hz-|^iso-2022-/;
+/** Called with each problem of a message, as a phrase. If it returns, the message is read as far as possible. */
+export type OnProblem = (problem: string) => void;
 
-const charsetDecoder = (charset: string) => {
-  try {
-    return new TextDecoder(ALIASES[charset] ?? charset);
-  } catch {
-    return null;
-  }
-};
-
-/** Decodes text in a charset, by its name in the mail (empty: none). Null: the charset is not supported. */
-export const bytesInCharset = (bytes: Uint8Array, label: string): string | null => {
-  const charset = label.trim().toLowerCase();
-  if (UNDECLARED.has(charset)) return new TextDecoder(isUtf8(bytes) ? 'utf-8' : 'windows-1252').decode(bytes);
-  const decoder = charsetDecoder(charset);
-  if (decoder !== null) return decoder.decode(bytes);
-  const isPlain = !STATEFUL.test(charset) && (isAscii(bytes) || isUtf8(bytes));
-  return isPlain ? new TextDecoder().decode(bytes) : null;
+/** Rejects the message. */
+export const reject: OnProblem = (problem) => {
+  throw new Unreadable(problem);
 };
 
 const LF = 0x0a;
@@ -262,10 +227,19 @@ const fieldsIn = (lines: readonly string[]): readonly HeaderField[] => {
 
 const LINE_END = /\r?\n/;
 
-const fieldsOf = (head: Buffer): readonly HeaderField[] => {
-  const fields = fieldsIn(head.toString('utf8').split(LINE_END));
-  if (fields.length > FIELDS_MAX) throw new Unreadable(`its header has more than ${FIELDS_MAX} fields`);
-  return fields;
+/** RFC 6532 §3.2: headers that are not UTF-8 would silently become another text. Otherwise each line is guessed. */
+const headText = (head: Buffer, onProblem: OnProblem): string => {
+  if (isUtf8(head)) return head.toString('utf8');
+  onProblem('its headers are neither ASCII nor UTF-8');
+  const lines = head.toString('latin1').split('\n');
+  return lines.map((line) => bytesInCharset(Buffer.from(line, 'latin1'), '')).join('\n');
+};
+
+const fieldsOf = (head: Buffer, onProblem: OnProblem): readonly HeaderField[] => {
+  const fields = fieldsIn(headText(head, onProblem).split(LINE_END));
+  if (fields.length <= FIELDS_MAX) return fields;
+  onProblem(`its header has more than ${FIELDS_MAX} fields`);
+  return fields.slice(0, FIELDS_MAX);
 };
 
 /** The fields of a text, such as a delivery report, from as many lines as a header may have fields. */
@@ -310,25 +284,29 @@ const quotedPrintableDecoded = (body: Buffer): Buffer => {
 /** Concatenated pieces, each with its own padding. No program writes this many. */
 const BASE64_PIECES_MAX = 1_000;
 
-const base64Decoded = (body: Buffer): Buffer => {
+const PIECE = /^[A-Za-z0-9+/\s]*$/;
+
+/** Text after the padding is not part of the content: lists add footers to it. */
+const base64Decoded = (body: Buffer, onProblem: OnProblem): Buffer => {
   const text = body.toString('latin1');
   const padding = text.indexOf('=');
-  if (padding < 0 || !/[A-Za-z0-9+/]/.test(text.slice(padding))) return Buffer.from(text, 'base64');
+  if (padding < 0 || !/[^=\s]/.test(text.slice(padding))) return Buffer.from(text, 'base64');
   const pieces = text.split(/=[=\s]*/, BASE64_PIECES_MAX + 1);
-  if (pieces.length > BASE64_PIECES_MAX) throw new Unreadable('a part in base64 goes on after its end');
-  return Buffer.concat(pieces.map((piece) => Buffer.from(piece, 'base64')));
+  const end = pieces.findIndex((piece, at) => at === BASE64_PIECES_MAX || (at > 0 && !PIECE.test(piece)));
+  if (end >= 0) onProblem('a part in base64 goes on after its end');
+  return Buffer.concat(pieces.slice(0, end < 0 ? pieces.length : end).map((piece) => Buffer.from(piece, 'base64')));
 };
 
 /** RFC 2045 §6.4: content in an unknown encoding can be neither shown nor re-encoded. */
 const UNKNOWN_ENCODING = /^x-|uu/;
 
-/** Decoder for a `Content-Transfer-Encoding` (RFC 2045 §6). @throws {Unreadable} */
-const transferDecoder = (text: string): ((body: Buffer) => Buffer) => {
+/** Decodes by the `Content-Transfer-Encoding` (RFC 2045 §6). */
+const transferDecoded = (text: string, body: Buffer, onProblem: OnProblem): Buffer => {
   const [encoding = ''] = /[\w-]+/.exec(sectionsOf(text)[0]?.toLowerCase() ?? '') ?? [];
-  if (encoding === 'base64') return base64Decoded;
-  if (encoding === 'quoted-printable') return quotedPrintableDecoded;
-  if (UNKNOWN_ENCODING.test(encoding)) throw new Unreadable(`the transfer encoding ${encoding} is not known`);
-  return (body) => body;
+  if (encoding === 'base64') return base64Decoded(body, onProblem);
+  if (encoding === 'quoted-printable') return quotedPrintableDecoded(body);
+  if (UNKNOWN_ENCODING.test(encoding)) onProblem(`the transfer encoding ${encoding} is not known`);
+  return body;
 };
 
 /**
@@ -357,13 +335,16 @@ const PARTS_MAX = 500;
 /** Each line costs half a microsecond, however short. 25 MB of base64 have a third as many. */
 const LINES_MAX = 1_000_000;
 
-const requireFewLines = (raw: Buffer): void => {
-  if (raw.length <= LINES_MAX) return;
+const firstLines = (raw: Buffer, onProblem: OnProblem): Buffer => {
+  if (raw.length <= LINES_MAX) return raw;
   let lines = 0;
   for (let at = raw.indexOf(LF); at >= 0; at = raw.indexOf(LF, at + 1)) {
     lines += 1;
-    if (lines > LINES_MAX) throw new Unreadable(`it has more than ${LINES_MAX} lines`);
+    if (lines <= LINES_MAX) continue;
+    onProblem(`it has more than ${LINES_MAX} lines`);
+    return raw.subarray(0, at);
   }
+  return raw;
 };
 
 interface Delimiter {
@@ -420,32 +401,17 @@ const sectionsBetween = (body: Buffer, boundary: string): readonly Buffer[] => {
 const firstValue = (headers: readonly HeaderField[], name: string): string | null =>
   headers.find((field) => field.name.toLowerCase() === name)?.value ?? null;
 
-/** Enforces limits over all parts of a message. @throws {Unreadable} */
+/** Limits over all parts of a message. @returns the problem with a part, or null. */
 const createBounds = () => {
   let headerBytes = 0;
   let parts = 0;
-  return (head: Buffer, depth: number): void => {
+  return (head: Buffer, depth: number): string | null => {
     headerBytes += head.length;
     parts += 1;
-    if (depth > NESTING_MAX) throw new Unreadable(`its parts are deeper than ${NESTING_MAX}`);
-    if (headerBytes > HEADERS_BYTES_MAX) throw new Unreadable(`its headers are larger than ${HEADERS_BYTES_MAX} bytes`);
-    if (parts > PARTS_MAX) throw new Unreadable(`it has more than ${PARTS_MAX} parts`);
+    if (depth > NESTING_MAX) return `its parts are deeper than ${NESTING_MAX}`;
+    if (headerBytes > HEADERS_BYTES_MAX) return `its headers are larger than ${HEADERS_BYTES_MAX} bytes`;
+    return parts > PARTS_MAX ? `it has more than ${PARTS_MAX} parts` : null;
   };
-};
-
-/** RFC 6532 §3.2: headers that are not UTF-8 would silently become another text. @throws {Unreadable} */
-const requireUtf8 = (head: Buffer): void => {
-  if (!isUtf8(head)) throw new Unreadable('its headers are neither ASCII nor UTF-8');
-};
-
-/** @returns the fallback if the work finds something unreadable. */
-const readableOr = <Result>(fallback: Result, work: () => Result): Result => {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof Unreadable) return fallback;
-    throw error;
-  }
 };
 
 const typeOf = (text: string, usual: string): ContentField => {
@@ -453,47 +419,53 @@ const typeOf = (text: string, usual: string): ContentField => {
   return written.value === '' || written.value === 'text' ? { ...written, value: usual } : written;
 };
 
-/** @param isLenient leaves out what cannot be read instead of throwing. The message itself must be within the bounds. */
-const treeOf = (raw: Buffer, isLenient: boolean): MimeEntity => {
-  requireFewLines(raw);
-  const requireWithin = createBounds();
+/**
+ * Reads a message. If `onProblem` returns, it leaves out parts beyond the bounds and reads the rest: the first lines and
+ * header fields of too many, unknown encodings as they are, and a multipart without parts as text.
+ */
+export const readMimeTree = (message: Buffer, onProblem: OnProblem): MimeEntity => {
+  const raw = firstLines(message, onProblem);
+  const problemWith = createBounds();
 
-  const partsOf = (type: ContentField, body: Buffer, depth: number): readonly MimeEntity[] => {
+  /** Null: not a multipart, or none of its parts can be found. */
+  const partsOf = (type: ContentField, body: Buffer, depth: number): readonly MimeEntity[] | null => {
+    if (!type.value.startsWith('multipart/')) return null;
     const sections = sectionsBetween(body, parameterOf(type, 'boundary') ?? '');
     const usual = type.value === 'multipart/digest' ? 'message/rfc822' : 'text/plain';
-    const read = (section: Buffer): MimeEntity => entityOf(section, depth + 1, usual);
-    if (isLenient) return sections.flatMap((section) => readableOr([], () => [read(section)]));
-    if (sections.length === 0) throw new Unreadable(`it is ${type.value}, but no part of it can be found`);
-    return sections.map(read);
+    if (sections.length > 0) return sections.flatMap((section) => partOf(section, depth + 1, usual));
+    onProblem(`it is ${type.value}, but no part of it can be found`);
+    return null;
   };
 
-  const entityOf = (bytes: Buffer, depth: number, usualType: string): MimeEntity => {
-    const [end, start] = headEnd(bytes);
-    const [head, body] = [bytes.subarray(0, end), bytes.subarray(start)];
-    requireWithin(head, depth);
-    if (!isLenient) requireUtf8(head);
-    const headers = fieldsOf(head);
+  const entityOf = (headers: readonly HeaderField[], body: Buffer, depth: number, usualType: string): MimeEntity => {
     const content = (name: string): string => firstValue(headers, `content-${name}`) ?? '';
     const type = typeOf(content('type'), usualType);
-    const isMultipart = type.value.startsWith('multipart/');
-    const decoded = (): Buffer => (isMultipart ? body : transferDecoder(content('transfer-encoding'))(body));
+    const parts = partsOf(type, body, depth);
+    const isPartless = parts === null && type.value.startsWith('multipart/');
     return {
       headers,
-      type,
+      type: isPartless ? { ...type, value: 'text/plain' } : type,
       disposition: contentFieldOf(content('disposition')),
       contentId: content('id').replace(/^<(.*)>$/, '$1') || null,
-      parts: isMultipart ? partsOf(type, body, depth) : null,
-      bytes: isLenient ? () => readableOr(body, decoded) : decoded,
+      parts,
+      bytes: () => (parts === null ? transferDecoded(content('transfer-encoding'), body, onProblem) : body),
     };
   };
 
-  return entityOf(raw, 0, 'text/plain');
-};
+  const partOf = (bytes: Buffer, depth: number, usualType: string): readonly MimeEntity[] => {
+    const [end, start] = headEnd(bytes);
+    const head = bytes.subarray(0, end);
+    const problem = problemWith(head, depth);
+    if (problem !== null) onProblem(problem);
+    if (problem !== null && depth > 0) return [];
+    const headers = fieldsOf(head.subarray(0, HEADERS_BYTES_MAX), onProblem);
+    return [entityOf(headers, bytes.subarray(start), depth, usualType)];
+  };
 
-/** @throws {Unreadable} if it is larger, deeper or has more parts than real mail, or cannot be understood. */
-export const readMimeTree = (raw: Buffer): MimeEntity => treeOf(raw, false);
+  return partOf(raw, 0, 'text/plain')[0] as MimeEntity;
+};
 
 const leavesOf = (entity: MimeEntity): readonly MimeEntity[] => entity.parts?.flatMap(leavesOf) ?? [entity];
 
 /** The parts without parts of their own, in order, as far as they can be read. Never throws. */
-export const readLeaves = (raw: Buffer): readonly MimeEntity[] => readableOr([], () => leavesOf(treeOf(raw, true)));
+export const readLeaves = (raw: Buffer): readonly MimeEntity[] => leavesOf(readMimeTree(raw, () => {}));

@@ -7,13 +7,14 @@
  *
  * Reading (lenient, like mail programs): `createMailParser` reads raw messages in a thread, `parseMail` reads one in
  * this thread, `readHeaders` reads only the head. Depth, parts, headers and time are bounded; a message beyond the
- * bounds is rejected with a phrase that says why. `readLeaves` reads what it can of any message, and leaves out the rest.
+ * bounds is rejected with a phrase that says why. `parseMailLeniently` and `readLeaves` read what they can of any message.
  *
  * Addresses: `parseMailbox` parses `a@b` or `Name <a@b>` and returns the mailbox, or the reason why the text is
  * invalid. `canonicalAddress` is the form in which two spellings of one mailbox are equal; `writtenAddress` is the form
  * on the wire.
  */
 
+export { bytesInCharset } from './charset.ts';
 export type { Mailbox, StoredAlternative, StoredAttachment, UnsubscribeWays } from './email-address.ts';
 export {
   asciiDomain,
@@ -29,6 +30,7 @@ export {
   parseMailbox,
   writtenAddress,
 } from './email-address.ts';
+export { decodeWords } from './encoded-words.ts';
 export { createMailParser } from './mail-parser.ts';
 export type { MimeMessage, UnsignedMessage } from './mime-part.ts';
 export {
@@ -43,7 +45,6 @@ export {
   textPart,
 } from './mime-part.ts';
 export {
-  bytesInCharset,
   type HeaderField,
   type MimeEntity,
   parameterOf,
@@ -59,6 +60,7 @@ export {
   type ParsedMail,
   type ParsedPart,
   parseMail,
+  parseMailLeniently,
   type WrittenAddress,
 } from './parse-mail.ts';
 export {

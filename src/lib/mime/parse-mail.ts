@@ -1,14 +1,16 @@
 import addressparser from 'nodemailer/lib/addressparser';
-import { decodeWords } from 'postal-mime';
 import { escapeHtml } from '../html/html.ts';
+import { bytesInCharset } from './charset.ts';
 import { isMessageType, isSevenBit, mailboxText } from './email-address.ts';
+import { decodeWords } from './encoded-words.ts';
 import {
-  bytesInCharset,
   type ContentField,
   type HeaderField,
   type MimeEntity,
+  type OnProblem,
   parameterOf,
   readMimeTree,
+  reject,
   Unreadable,
 } from './mime-tree.ts';
 import { holdsAddresses } from './write-headers.ts';
@@ -63,6 +65,12 @@ export interface ParsedMail {
   readonly multiparts: readonly string[];
 }
 
+/** Contents of any message, as far as they can be read. */
+export interface LenientMail extends ParsedMail {
+  /** Phrases that say what could not be read; empty: all of it was. */
+  readonly problems: readonly string[];
+}
+
 /** The parts by which attachments are numbered: other forms of the text first, such as an invitation. */
 export const numberedParts = ({ alternatives, attachments }: ParsedMail): readonly ParsedPart[] => [
   ...alternatives,
@@ -82,6 +90,12 @@ export interface MailParser {
    * @throws {MailParserUnavailable}
    */
   parse(chunks: readonly Uint8Array[], organizationId: string): Promise<ParsedMail | string>;
+  /**
+   * Parses a message that was accepted, whatever it looks like.
+   * @returns null: it takes too long to parse.
+   * @throws {MailParserUnavailable}
+   */
+  parseLeniently(chunks: readonly Uint8Array[], organizationId: string): Promise<LenientMail | null>;
   close(): Promise<void>;
 }
 
@@ -234,11 +248,16 @@ const partOf = (entity: MimeEntity): ParsedPart => {
   };
 };
 
-const textOf = ({ type, bytes }: MimeEntity): string => {
-  const charset = parameterOf(type, 'charset') ?? '';
-  const text = bytesInCharset(bytes(), charset);
-  if (text === null) throw new Unreadable(`its charset ${charset} is not known`);
-  const lines = text.replaceAll('\r\n', '\n');
+/** A charset that is not known is guessed. */
+const decodedText = (bytes: Buffer, charset: string, onProblem: OnProblem): string => {
+  const text = bytesInCharset(bytes, charset);
+  if (text !== null) return text;
+  onProblem(`its charset ${charset} is not known`);
+  return bytesInCharset(bytes, '') ?? '';
+};
+
+const textOf = ({ type, bytes }: MimeEntity, onProblem: OnProblem): string => {
+  const lines = decodedText(bytes(), parameterOf(type, 'charset') ?? '', onProblem).replaceAll('\r\n', '\n');
   const isFlowed = type.value === 'text/plain' && parameterOf(type, 'format')?.toLowerCase() === 'flowed';
   return isFlowed ? unflowed(lines, parameterOf(type, 'delsp')?.toLowerCase() === 'yes') : lines;
 };
@@ -262,7 +281,7 @@ const rootFirst = (type: ContentField, parts: readonly MimeEntity[]): readonly M
   return root === undefined ? parts : [root, ...parts.filter((part) => part !== root)];
 };
 
-const createSorting = (contents: Contents) => {
+const createSorting = (contents: Contents, onProblem: OnProblem) => {
   const { shown, alternatives, attachments } = contents;
 
   const newPlace = (): ShownContent => {
@@ -277,7 +296,7 @@ const createSorting = (contents: Contents) => {
     // A text file after the text is an attachment, whatever its disposition.
     const isFile = group === null && shown.length > 0 && filenameOf(entity) !== null;
     if (kind === null || isFile) attachments.push(partOf(entity));
-    else (group ?? newPlace())[kind].push(textOf(entity));
+    else (group ?? newPlace())[kind].push(textOf(entity, onProblem));
   };
 
   const sortAlternatives = (parts: readonly MimeEntity[], group: ShownContent): void => {
@@ -313,9 +332,10 @@ const createSorting = (contents: Contents) => {
 const ADDRESSES_MAX = 1_000;
 const ATTACHMENTS_MAX = 100;
 
-const requireFew = <Item>(items: readonly Item[], maximum: number, unit: string): readonly Item[] => {
-  if (items.length > maximum) throw new Unreadable(`it has more than ${maximum} ${unit}`);
-  return items;
+const firstOf = <Item>(items: readonly Item[], most: number, unit: string, onProblem: OnProblem): readonly Item[] => {
+  if (items.length <= most) return items;
+  onProblem(`it has more than ${most} ${unit}`);
+  return items.slice(0, most);
 };
 
 /** RFC 2047 §5 (3) forbids specials and spaces in an encoded word of a phrase, but programs write them. */
@@ -339,12 +359,10 @@ const mailboxesOf = (value: string): readonly WrittenAddress[] =>
     .map(({ name, address }) => ({ name: decodeWords(name), address: address ?? '' }))
     .filter(({ name, address }) => name !== '' || address !== '');
 
-const addressesIn = (headers: readonly HeaderField[], wanted: string): readonly WrittenAddress[] =>
-  requireFew(
-    headers.filter(({ name }) => name.toLowerCase() === wanted).flatMap(({ value }) => mailboxesOf(value)),
-    ADDRESSES_MAX,
-    `addresses in ${wanted}`,
-  );
+const addressesIn = ({ headers }: MimeEntity, wanted: string, onProblem: OnProblem): readonly WrittenAddress[] => {
+  const found = headers.filter(({ name }) => name.toLowerCase() === wanted).flatMap(({ value }) => mailboxesOf(value));
+  return firstOf(found, ADDRESSES_MAX, `addresses in ${wanted}`, onProblem);
+};
 
 /** Decoded value. A name among addresses is quoted, since its text might be read as another address. */
 const shownValue = ({ name, value }: HeaderField): string => {
@@ -353,25 +371,41 @@ const shownValue = ({ name, value }: HeaderField): string => {
   return mailboxes.every(({ address }) => address !== '') ? mailboxes.map(mailboxText).join(', ') : decodeWords(value);
 };
 
+const contentsOf = (raw: Buffer, onProblem: OnProblem): ParsedMail => {
+  const tree = readMimeTree(raw, onProblem);
+  const contents: Contents = { shown: [], alternatives: [], attachments: [] };
+  createSorting(contents, onProblem)(tree);
+  return {
+    headers: tree.headers.map((field) => ({ name: field.name, value: shownValue(field) })),
+    from: addressesIn(tree, 'from', onProblem),
+    to: addressesIn(tree, 'to', onProblem),
+    cc: addressesIn(tree, 'cc', onProblem),
+    replyTo: addressesIn(tree, 'reply-to', onProblem),
+    ...joinedBody(contents.shown),
+    alternatives: contents.alternatives,
+    attachments: firstOf(contents.attachments, ATTACHMENTS_MAX, 'attachments', onProblem),
+    multiparts: multipartsIn(tree),
+  };
+};
+
 /** @returns the contents of the message, or the reason why it cannot be read, as a phrase. */
 export const parseMail = (raw: Buffer): ParsedMail | string => {
   try {
-    const tree = readMimeTree(raw);
-    const contents: Contents = { shown: [], alternatives: [], attachments: [] };
-    createSorting(contents)(tree);
-    return {
-      headers: tree.headers.map((field) => ({ name: field.name, value: shownValue(field) })),
-      from: addressesIn(tree.headers, 'from'),
-      to: addressesIn(tree.headers, 'to'),
-      cc: addressesIn(tree.headers, 'cc'),
-      replyTo: addressesIn(tree.headers, 'reply-to'),
-      ...joinedBody(contents.shown),
-      alternatives: contents.alternatives,
-      attachments: requireFew(contents.attachments, ATTACHMENTS_MAX, 'attachments'),
-      multiparts: multipartsIn(tree),
-    };
+    return contentsOf(raw, reject);
   } catch (error) {
     if (error instanceof Unreadable) return error.message;
     throw error;
   }
+};
+
+/** Enough to see what is wrong with a message. More makes its record large. */
+const PROBLEMS_MAX = 10;
+
+/** Never throws. */
+export const parseMailLeniently = (raw: Buffer): LenientMail => {
+  const problems = new Set<string>();
+  const mail = contentsOf(raw, (problem) => {
+    if (problems.size < PROBLEMS_MAX) problems.add(problem);
+  });
+  return { ...mail, problems: [...problems] };
 };

@@ -119,7 +119,7 @@ describe('an inbound message', () => {
     expect((await get(`${empty}/preview`)).body).toContain('<pre></pre>');
   });
 
-  test('that cannot be parsed has no attachments', async () => {
+  test('with parts deeper than any reader goes has no attachments', async () => {
     const raw = `${'Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n'.repeat(10_000)}x`;
     const id = await receiveOne({ raw });
     expect((await get(`${id}/attachments/0`)).statusCode).toBe(404);

@@ -40,6 +40,33 @@ describe('a large message, which a thread parses,', () => {
   });
 });
 
+describe('a message that is refused', () => {
+  const part = '--B\r\nContent-Type: text/plain; charset=x-nowhere\r\nContent-Disposition: attachment\r\n\r\nx\r\n';
+  const text = '--B\r\nContent-Type: text/plain; charset=x-nowhere\r\n\r\nHi\xfc\r\n';
+  const mail = (parts: string): Buffer =>
+    Buffer.from(`Subject: \xfc\r\nContent-Type: multipart/mixed; boundary=B\r\n\r\n${text}${parts}--B--\r\n`, 'latin1');
+  const problems = ['its headers are neither ASCII nor UTF-8', 'its charset x-nowhere is not known'];
+
+  test('is read leniently, with what is wrong with it', async () => {
+    const raw = mail(part);
+    expect(parseMail(raw)).toBe(problems[0]);
+    const read = await parser.parseLeniently([raw], OWNER);
+    expect(read).toMatchObject({ text: 'Hiü', problems, headers: [{ value: 'ü' }, {}] });
+    expect(read?.attachments.map(({ content }) => content)).toEqual(['eA==']);
+  });
+
+  test('is read in a thread if it is large, up to the bounds', async () => {
+    const read = await parser.parseLeniently([mail(part.repeat(1_000))], OWNER);
+    expect(read?.attachments).toHaveLength(100);
+    expect(read?.problems).toEqual([
+      problems[0],
+      'it has more than 500 parts',
+      problems[1],
+      'it has more than 100 attachments',
+    ]);
+  });
+});
+
 describe('the type of an attachment', () => {
   const typeOf = async (type: string, body = 'x'): Promise<string | undefined> => {
     const part = `--B\r\nContent-Type: ${type}\r\nContent-Disposition: attachment; filename=f\r\n\r\n${body}\r\n`;

@@ -23,17 +23,34 @@ describe('the leaves of a message', () => {
     ]);
   });
 
-  test('do not include a part with too many header fields', () => {
-    expect(leaves(multipart(`${'A: b\n'.repeat(2_001)}\nlost`, '\nread'))).toEqual([['text/plain', 'read']]);
+  test('are read from a header with too many fields', () => {
+    const fields = 'A: b\n'.repeat(2_001);
+    expect(leaves(`${fields}\ntext`)).toEqual([['text/plain', 'text']]);
+    expect(leaves(multipart(`${fields}\ntext`, '\nread')).map(([, text]) => text)).toEqual(['text', 'read']);
   });
 
   test.each([
-    ['a multipart without parts', 'Content-Type: multipart/mixed; boundary=B\n\nnothing'],
-    ['a multipart without a boundary', 'Content-Type: multipart/mixed\n\n--B\n\ntext'],
-    ['a header with too many fields', `${'A: b\n'.repeat(2_001)}\ntext`],
-    ['a million lines', '\n'.repeat(1_000_002)],
-  ])('are not found in %s', (_, text) => {
-    expect(leaves(text)).toEqual([]);
+    ['without parts', 'Content-Type: multipart/mixed; boundary=B\n\nnothing'],
+    ['without a boundary', 'Content-Type: multipart/mixed\n\nnothing'],
+  ])('are the text of a multipart %s', (_, text) => {
+    expect(leaves(text)).toEqual([['text/plain', 'nothing']]);
+  });
+
+  test('end after a million lines', () => {
+    const [[, text] = []] = leaves(`\n${'x\n'.repeat(1_000_002)}`);
+    expect(text?.match(/x/g)).toHaveLength(1_000_000);
+  });
+
+  test('end at the bound of depth', () => {
+    const nested = (depth: number): string =>
+      depth === 0
+        ? '\nlost'
+        : `Content-Type: multipart/mixed; boundary=B${depth}\n\n--B${depth}\n\n${depth}\n--B${depth}\n${nested(depth - 1)}`;
+    expect(leaves(nested(30)).map(([, text]) => text)).toEqual(Array.from({ length: 20 }, (_, at) => String(30 - at)));
+  });
+
+  test('do not include parts whose header fields exceed the bound of all', () => {
+    expect(leaves(multipart('\nread', `A: ${'b'.repeat(300_000)}\n\nlost`)).map(([, text]) => text)).toEqual(['read']);
   });
 
   test('end at the bounds of parts', () => {

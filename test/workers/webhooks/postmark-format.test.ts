@@ -6,7 +6,7 @@ import { customerEvents } from '../../../src/domain/customer-events/customer-eve
 import { inboundStream } from '../../../src/domain/kernel/streams.ts';
 import type { StoredBody } from '../../../src/domain/ports/contents.ts';
 import { createPostmarkInbound } from '../../../src/http/compat/postmark-inbound.ts';
-import { parseMail } from '../../../src/lib/mime/mime.ts';
+import { parseMailLeniently } from '../../../src/lib/mime/mime.ts';
 import { createMailBody } from '../../../src/workers/webhooks/mail-body.ts';
 import { type ReceivedMail, receive } from '../../http/support/received-mail.ts';
 import { closedAfterTest } from '../../support/after-test.ts';
@@ -191,7 +191,7 @@ test('hides the mail from a webhook whose key may not read it', async () => {
   const event = await eventOf(await receive());
   const serialize = createPostmarkInbound({
     ...outbox.context,
-    mailParser: { parse: async (raw) => parseMail(Buffer.concat(raw)) },
+    mailParser: { parseLeniently: async (raw) => parseMailLeniently(Buffer.concat(raw)) },
   });
   const body = await serialize(event, false);
   expect(body).toMatchObject({ From: '', OriginalRecipient: '', Outbox: { contents: 'hidden' } });
