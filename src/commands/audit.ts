@@ -143,8 +143,8 @@ const requireRead = async (
   const { seals } = store;
   if (seals === undefined || (isSealed(state, seals) && root.equals(rootOf(state)))) return root;
   throw new LogContradiction(
-    `the tables of the audit tree of ${tree} do not have the ${state.size} leaves that were read from the log: somebody changed ` +
-      'them in the database. Run `outbox audit check`, keep a copy of the database, then run `outbox projections rebuild audit`',
+    `the tables of the audit tree of ${tree} do not have the ${state.size} leaves that were read from the log: they were ` +
+      'changed in the database. Run `outbox audit check`, keep a copy of the database, then run `outbox projections rebuild audit`',
   );
 };
 

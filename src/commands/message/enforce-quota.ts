@@ -15,9 +15,9 @@ import type { System } from '../../lib/async/async.ts';
 import type { SendRequest } from './prepare-message.ts';
 
 /**
- * Enforces the hard limits of plans on sends, from counts in memory: a send waits for none but the first of a process and
- * month. The count is read again every second while an organization sends, and what this process has accepted since is
- * added, so it is exact in one process. Several together may exceed a limit by what the others accept within such a second.
+ * Enforces the hard limits of plans on sends, from counts in memory. The count is read again every second while an organization
+ * sends, and what this process has accepted since is added, so it is exact in one process. A send waits for a count only if
+ * the last one is older than two seconds: several processes together may exceed a limit by what the others accept within that time.
  */
 export interface SendingQuotas {
   /** Recipients of the month, with those of sends in flight in this process: `reserve` adds to them, `settle` ends them. */
@@ -35,6 +35,9 @@ export type CountUsed = (organizationId: string, month: Month) => Promise<number
 
 /** Longer exceeds limits by more, shorter counts the same again and again. */
 const READ_EVERY_MS = 1_000;
+
+/** Longer exceeds limits by more. Shorter lets sends of busy organizations wait. */
+const COUNT_VALID_MS = 2_000;
 
 interface Entry {
   readonly month: Month;
@@ -71,6 +74,14 @@ export const createSendingQuotas = (count: CountUsed, system: Pick<System, 'mono
     return entry.reading;
   };
 
+  /** If the count cannot be read, the next send tries again. */
+  const keepCurrent = async (organizationId: string, entry: Entry): Promise<void> => {
+    const ageMs = system.monotonicMs() - entry.readAtMs;
+    if (ageMs < READ_EVERY_MS) return;
+    const refreshed = refresh(organizationId, entry).catch(() => undefined);
+    if (ageMs >= COUNT_VALID_MS) await refreshed;
+  };
+
   const createEntry = (organizationId: string, month: Month): Entry => {
     const entry: Entry = { month, counted: -1, readAtMs: 0, reading: null, inFlight: 0, accepted: 0, uncounted: 0 };
     entries.set(organizationId, entry);
@@ -82,9 +93,7 @@ export const createSendingQuotas = (count: CountUsed, system: Pick<System, 'mono
       const known = entries.get(organizationId);
       const entry = known?.month === month ? known : createEntry(organizationId, month);
       if (entry.counted < 0) await refresh(organizationId, entry);
-      else if (system.monotonicMs() - entry.readAtMs >= READ_EVERY_MS) {
-        void refresh(organizationId, entry).catch(() => undefined); // the next send tries again
-      }
+      else await keepCurrent(organizationId, entry);
       if (entry.counted < 0) {
         throw new DomainError('unavailable', 'the quota cannot be checked at the moment: try again', {
           retryAfterSeconds: RETRY_AFTER_SECONDS,

@@ -189,7 +189,7 @@ export interface AuditTrees {
   hashes(tree: string, ranges: readonly Range[]): Promise<readonly Buffer[]>;
   /** The root of the first `size` leaves. @throws {NotInTree} */
   root(tree: string, size: number): Promise<Buffer>;
-  /** What the projection has sealed about a tree, to be compared with the rows that others return; null: there is no tree. */
+  /** State of a tree that the projection sealed, to compare the tables with; null: there is no tree. */
   state(tree: string): Promise<StoredState | null>;
   /** The concatenated hashes of a tile; for the last one of a level, those that exist. */
   tile(tree: string, tile: Tile): Promise<Buffer>;

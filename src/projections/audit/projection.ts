@@ -233,7 +233,7 @@ const foreignAfter = (
     : { foreignLeaf: size + at, foreignEvent: events[at]?.id ?? null };
 };
 
-/** State after a batch. If somebody changed it in the database, it stays as it is: it fits no later size, so nothing is signed. */
+/** State after a batch. If it was changed in the database, it stays as it is: it fits no later size, so nothing is signed. */
 const stateAfter = (
   growing: GrowingTree,
   foreign: ReturnType<typeof foreignEvents>,

@@ -110,6 +110,20 @@ describe('the hard limit of a plan', () => {
     expect(logged).toBe(18);
   });
 
+  test('is known to a process that has not sent for a while: it counts again before it accepts', async () => {
+    let nowMs = 0;
+    let logged = 0;
+    const quotas = createSendingQuotas(async () => logged, { monotonicMs: () => nowMs });
+    const send = async (recipients: number): Promise<boolean> => {
+      const { refusals } = await enforceQuota({ quotas, system: { now: () => NOVEMBER } }, CALLER, [recipients]);
+      return refusals[0] === null;
+    };
+    expect(await send(1)).toBe(true);
+    logged = 10; // by another process
+    nowMs += 2_000;
+    expect(await send(9)).toBe(false);
+  });
+
   test('does not refuse notices of the service, which are not billed', async () => {
     const quotas = createSendingQuotas(async () => 10, { monotonicMs: () => 0 });
     const context = { quotas, system: { now: () => NOVEMBER } };

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSystem } from '../../../src/adapters/system.ts';
 import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { changePlan } from '../../../src/commands/organization.ts';
 import { BUILT_IN_PLANS, type Plan, planOf } from '../../../src/domain/billing/plan.ts';
+import { eventually } from '../../support/api-client.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 import { operator } from '../support/service.ts';
 
@@ -11,18 +13,27 @@ const BIG = plan({ id: 'big', name: 'Big', price: 9_000, included: 90_000 });
 const MID = plan({ id: 'mid', name: 'Mid', price: 900, included: 900 });
 const PLANS = { default: TINY, offered: [TINY, MID, BIG] };
 
+let aheadMs = 0;
+const real = createSystem();
+const system = { ...real, monotonicMs: () => real.monotonicMs() + aheadMs };
+
 let service: DatabaseService;
+let other: DatabaseService;
 beforeAll(async () => {
-  service = await startDatabaseService({ plans: PLANS });
+  service = await startDatabaseService({ plans: PLANS, system });
+  other = await startDatabaseService({ plans: PLANS, system, beside: service });
 });
-afterAll(() => service.close());
+afterAll(async () => {
+  await other.close();
+  await service.close();
+});
 
 const open = async (name: string) => {
   const organizationId = await service.makeOrganization();
   const domainId = await service.makeDomain(organizationId, `${name}.test`);
   const { value: key } = await service.makeKey(organizationId, domainId, { permissions: ['admin'] });
-  const ask = async (method: 'GET' | 'POST' | 'PUT' | 'PATCH', url: string, payload?: object) => {
-    const answer = await service.request({ method, url, key, ...(payload && { payload }) });
+  const ask = async (method: 'GET' | 'POST' | 'PUT' | 'PATCH', url: string, payload?: object, by = service) => {
+    const answer = await by.request({ method, url, key, ...(payload && { payload }) });
     return { status: answer.statusCode, body: answer.json() };
   };
   const send = (to: readonly string[], more: object = {}) =>
@@ -94,6 +105,42 @@ describe('a plan cannot be gamed', () => {
     expect(planOf(organization, PLANS, now).id).toBe('big');
     const later = organization.chosenPlans.slice(1).map(({ from }) => from);
     expect(later.every((from) => from > now.slice(0, 10))).toBe(true);
+  });
+
+  test('by two processes at once: each counts what the other has accepted before it accepts more', async () => {
+    const { ask, used } = await open('processes');
+    const sendBy = async (by: DatabaseService, to: readonly string[]): Promise<number> => {
+      const message = { from: 'a@processes.test', to, subject: 'Hello', text: 'Hello' };
+      const { status, body } = await ask('POST', '/v1/messages/send', message, by);
+      expect([202, 422]).toContain(status);
+      if (status === 422) expect(body.error.code).toBe('quota_exceeded');
+      return status === 202 ? to.length : 0;
+    };
+    let accepted = (await sendBy(service, ['b@example.org'])) + (await sendBy(other, ['c@example.org']));
+    const race = [service, other, service, other].map((by, at) => sendBy(by, [`d${at}@example.org`]));
+    for (const recipients of await Promise.all(race)) accepted += recipients;
+    // A process may not know yet what the other has accepted in these seconds.
+    expect(accepted).toBeGreaterThanOrEqual(3);
+    aheadMs += 2_000;
+    expect([await sendBy(other, ['e@example.org']), await sendBy(service, ['e@example.org'])]).toEqual([0, 0]);
+    expect(await used()).toBe(accepted);
+  });
+
+  test('by choosing a big plan, sending, and choosing the small one again: the day is that of the big plan', async () => {
+    const { ask, used } = await open('big');
+    expect((await ask('PUT', '/v1/billing/plan', { plan: 'big' })).status).toBe(200);
+    const to = Array.from({ length: 50 }, (_, at) => `r${at}@example.org`);
+    const message = { from: 'a@big.test', to, subject: 'Hello', text: 'Hello' };
+    const messages = Array.from({ length: 7 }, () => message);
+    // The process that sends follows the log, in which the plan is.
+    await eventually(
+      () => ask('POST', '/v1/messages/batch', { messages }),
+      ({ status }) => status === 202,
+    );
+    expect(await used()).toBe(350);
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+    expect((await ask('PUT', '/v1/billing/plan', { plan: 'tiny' })).body.applies_from).toBe(tomorrow);
+    expect((await ask('GET', '/v1/billing')).body.plan).toMatchObject({ id: 'big', price: 9_000 });
   });
 
   test('by a time zone: days are those of UTC, wherever the organization is', async () => {

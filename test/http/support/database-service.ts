@@ -35,15 +35,16 @@ export interface DatabaseService extends Service {
 
 const SECRET_KEYS = { current: 'a secret key of a test, long enough' };
 
-/** The API on a new database, with its projections running. */
+/** The API on a new database, or on that of another process, with its projections running. */
 export const startDatabaseService = async ({
   encrypts = false,
   system = createSystem(),
   plans = BUILT_IN_PLANS,
   witnessPolicy = NO_POLICY,
   webhooksMax = WEBHOOKS_MAX_DEFAULT,
+  beside = null as Pick<DatabaseService, 'url'> | null,
 } = {}): Promise<DatabaseService> => {
-  const database = await migratedDatabase();
+  const database = beside === null ? await migratedDatabase() : { url: beside.url, drop: async () => undefined };
   const { url } = database;
   const logger = silentLogger;
   const pool = createPool({ url, name: 'test', logger });
