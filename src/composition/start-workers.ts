@@ -17,7 +17,7 @@ import type { Config } from '../config.ts';
 import { INBOUND_TEST_DOMAIN } from '../domain/inbound/inbound.ts';
 import { clientNetworkOf } from '../domain/kernel/addresses.ts';
 import type { MailTransport } from '../domain/ports/mail.ts';
-import { createPostmarkInbound } from '../http/compat/postmark-inbound.ts';
+import { createInboundPosts } from '../http/compat/inbound-posts.ts';
 import { serializePosts } from '../http/compat/webhook-formats.ts';
 import { retryWhileAway } from '../lib/async/async.ts';
 import type { MailParser } from '../lib/mime/mime.ts';
@@ -226,7 +226,7 @@ export const openWorkers = async (
     secrets: context.secrets,
     webhookTarget: measureWebhookPosts(registry, context.webhookTarget),
     serializeEvents: serializePosts,
-    serializeMail: createPostmarkInbound({ store: own, contents: context.contents, mailParser }),
+    serializeMail: createInboundPosts({ ...context, store: own, mailParser, publicUrl }),
     queues,
     workerPlace: workerPlaceOf(config, session),
     system,

@@ -322,7 +322,9 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
 export const publicEndpoint =
   <Body extends z.ZodType = typeof NOTHING>(
     name: PublicRouteName,
-    definition: Pick<RouteDescription, 'summary' | 'description' | 'examples' | 'answer'> & { readonly body?: Body },
+    definition: Pick<RouteDescription, 'summary' | 'description' | 'examples' | 'answer' | 'mediaType'> & {
+      readonly body?: Body;
+    },
     handle: (
       call: Pick<Call<z.output<Body>, unknown>, 'body' | 'request' | 'reply'>,
       route: RouteContext,

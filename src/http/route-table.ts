@@ -616,6 +616,20 @@ export const ROUTES = {
   'GET /c/:token': { ...PAGE, status: 302, errors: TRACKED_ERRORS },
   'GET /o/:token': { ...PAGE, errors: TRACKED_ERRORS },
   'GET /view/:token': { ...PAGE, errors: [...PAGE_ERRORS, 'content_gone', 'link_suspended'] },
+  'GET /inbound-attachments/:token': {
+    ...OPEN,
+    secret: true,
+    errors: [
+      'invalid_request',
+      'header_not_allowed',
+      'not_found',
+      'content_gone',
+      'link_suspended',
+      'rate_limit_exceeded',
+      'internal_error',
+      'unavailable',
+    ],
+  },
   'GET /preferences/:token': { ...PAGE, errors: PAGE_ERRORS },
   'POST /preferences/:token': { ...PAGE, errors: FORM_ERRORS },
 
@@ -644,7 +658,8 @@ export type GuardedRouteName = {
 /** Routes of the API itself that need no key. */
 export type PublicRouteName =
   | Exclude<Extract<RouteName, `POST /v1/session${string}`>, GuardedRouteName>
-  | 'GET /v1/session/methods';
+  | 'GET /v1/session/methods'
+  | 'GET /inbound-attachments/:token';
 
 export type PageName = {
   [Name in RouteName]: (typeof ROUTES)[Name] extends { readonly page: true } ? Name : never;

@@ -66,6 +66,7 @@ import {
 import { getErasureRoute, listErasuresRoute, previewErasureRoute, requestErasureRoute } from './resources/erasures.ts';
 import { readEventsRoute } from './resources/events/read-events.ts';
 import { INBOUND_ROUTES } from './resources/inbound.ts';
+import { downloadInboundAttachmentRoute } from './resources/inbound-attachments.ts';
 import {
   createInboundRouteRoute,
   deleteInboundRouteRoute,
@@ -382,6 +383,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   sendSendgridMailRoute,
   showUnsubscribePageRoute,
   viewMailRoute,
+  downloadInboundAttachmentRoute,
   unsubscribeRecipientRoute,
   followLinkRoute,
   loadPixelRoute,

@@ -507,6 +507,7 @@ const PUBLIC = `
   GET /c/:token
   GET /o/:token
   GET /view/:token
+  GET /inbound-attachments/:token
   GET /preferences/:token
   POST /preferences/:token
   GET /dashboard

@@ -14,7 +14,7 @@ import { messageStream } from '../../src/domain/kernel/streams.ts';
 import type { MessageDraft } from '../../src/domain/message/draft.ts';
 import { type ExistingMessage, isOpen, message } from '../../src/domain/message/message.ts';
 import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
-import { createPostmarkInbound } from '../../src/http/compat/postmark-inbound.ts';
+import { createInboundPosts } from '../../src/http/compat/inbound-posts.ts';
 import { serializePosts } from '../../src/http/compat/webhook-formats.ts';
 import { parseMailLeniently } from '../../src/lib/mime/mime.ts';
 import { type DueDelivery, type DueQuery, mailFlowOf } from '../../src/projections/deliveries/queries.ts';
@@ -163,9 +163,8 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
   const fatal: unknown[] = [];
   const dependencies: WorkersDependencies = {
     ...{ store, contents, secrets, transports, webhookTarget, serializeEvents: serializePosts, system, logger },
-    serializeMail: createPostmarkInbound({
-      store,
-      contents,
+    serializeMail: createInboundPosts({
+      ...{ store, contents, secrets, system, publicUrl: () => 'https://mail.example.test' },
       mailParser: { parseLeniently: async (raw) => parseMailLeniently(Buffer.concat(raw)) },
     }),
     queues: parts.queues ?? createInProcessQueues({ system, logger }),

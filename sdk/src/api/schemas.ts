@@ -370,8 +370,8 @@ export interface RegisterWebhookRequest {
   } | undefined;
   /** Headers to add to every post, at most 10, such as `authorization`. Their values are stored encrypted and not shown again. Not allowed: `webhook-*`, `svix-*`, `x-twilio-email-event-webhook-*`, `content-*`, `host`, `user-agent`, and headers of the connection. */
   headers?: Record<string, string> | undefined;
-  /** `outbox`: events as `GET /v1/events` returns them. `sendgrid`: as the Event Webhook of SendGrid posts them, with its signature; `events` must then be among `message.accepted`, `message.delivered`, `message.deferred`, `message.bounced`, `message.failed`, `message.suppressed`, `message.expired`, `message.opened`, `message.clicked`, `message.complained`, `message.unsubscribed`. `resend`: as webhooks of Resend are posted, with the headers `svix-*` too; `events` must then be among `message.accepted`, `message.scheduled`, `message.delivered`, `message.deferred`, `message.bounced`, `message.failed`, `message.expired`, `message.suppressed`, `message.opened`, `message.clicked`, `message.complained`. `postmark_inbound`: received mail as Postmark posts it, with its text, html and attachments; `events` must then be `inbound.received`. It cannot be changed. Default: `"outbox"`. */
-  format?: 'outbox' | 'sendgrid' | 'resend' | 'postmark_inbound' | undefined;
+  /** `outbox`: events as `GET /v1/events` returns them. `sendgrid`: as the Event Webhook of SendGrid posts them, with its signature; `events` must then be among `message.accepted`, `message.delivered`, `message.deferred`, `message.bounced`, `message.failed`, `message.suppressed`, `message.expired`, `message.opened`, `message.clicked`, `message.complained`, `message.unsubscribed`. `resend`: as webhooks of Resend are posted, with the headers `svix-*` too; `events` must then be among `message.accepted`, `message.scheduled`, `message.delivered`, `message.deferred`, `message.bounced`, `message.failed`, `message.expired`, `message.suppressed`, `message.opened`, `message.clicked`, `message.complained`. `postmark_inbound`: received mail as Postmark posts it, with its text, html and attachments; `sendgrid_inbound`: as the Inbound Parse form of SendGrid; `events` must then be `inbound.received`. It cannot be changed. Default: `"outbox"`. */
+  format?: 'outbox' | 'sendgrid' | 'resend' | 'postmark_inbound' | 'sendgrid_inbound' | undefined;
 }
 
 export interface UpdateWebhookRequest {
@@ -1325,6 +1325,12 @@ export interface InboundReceivedEvent {
       filename: string | null;
       content_type: string;
       size_bytes: number;
+      /** Name that `cid:` links in the html have for it. */
+      content_id: string | null;
+      /** Downloads it without an API key. Absent in lists and in the feed: get it with `GET /v1/inbound/{id}`, or from a webhook. */
+      url?: string | undefined;
+      /** Time until which the URL works. */
+      url_expires_at?: string | undefined;
     })[];
     /** Size of the message as it was received. */
     size_bytes: number;
@@ -1345,6 +1351,39 @@ export interface InboundReceivedEvent {
     route_id: string | null;
     /** Id of your message that it answers. */
     in_reply_to_message_id: string | null;
+    to?: ({
+      address: string;
+      name: string | null;
+    })[] | undefined;
+    cc?: ({
+      address: string;
+      name: string | null;
+    })[] | undefined;
+    reply_to?: ({
+      address: string;
+      name: string | null;
+    })[] | undefined;
+    /** `Date` as written. */
+    date?: string | null | undefined;
+    headers?: {
+      name: string;
+      value: string;
+    }[] | undefined;
+    text?: string | null | undefined;
+    /** The html as received. It can contain scripts: show `sanitized_html` instead. */
+    html?: string | null | undefined;
+    /** The html without scripts, forms and active content. */
+    sanitized_html?: string | null | undefined;
+    /** The text without quoted parts and the signature. */
+    reply?: string | null | undefined;
+    /** Problems that kept parts of the mail from being read. Empty: everything was read. */
+    problems?: string[] | undefined;
+    /** `Message-ID`, with angle brackets. */
+    internet_message_id?: string | null | undefined;
+    /** Only in posts to webhooks, which have the whole mail. `removed`: it was erased or has expired. `hidden`: the key of the webhook lacks `read`. */
+    contents?: 'included' | 'removed' | 'hidden' | undefined;
+    /** Fields that are too large for a post, and null or empty: get them with `GET /v1/inbound/{id}`. */
+    left_out?: ('headers' | 'text' | 'html' | 'sanitized_html')[] | undefined;
   };
 }
 
@@ -1955,7 +1994,7 @@ export interface RenderedTemplate {
 
 export interface CreatedWebhook extends Webhook {
   secret: string;
-  /** Public key (ECDSA, in base64) that verifies posts in the format `sendgrid`. null: another format. */
+  /** Public key (ECDSA, in base64) that verifies posts in the formats of SendGrid. null: another format. */
   verification_key: string | null;
 }
 
@@ -1986,7 +2025,7 @@ export interface Webhook {
     tags: string[];
   };
   /** Shape and signature of the posts. */
-  format: 'outbox' | 'sendgrid' | 'resend' | 'postmark_inbound';
+  format: 'outbox' | 'sendgrid' | 'resend' | 'postmark_inbound' | 'sendgrid_inbound';
   /** Names of the custom headers. Their values are not shown. */
   header_names: string[];
   created_at: string;
@@ -2040,7 +2079,7 @@ export interface WebhookDelivery {
 }
 
 export interface ShownWebhookDelivery extends WebhookDelivery {
-  /** The exact body as it would be posted now. Values that were erased or have expired are null, so its SHA-256 can differ from the one of earlier attempts. For received mail in the format `postmark_inbound`: the event, without the contents that are posted too. They are at `GET /v1/inbound/{id}`. */
+  /** The exact body as it would be posted now. Values that were erased or have expired are null, so its SHA-256 can differ from the one of earlier attempts. For received mail: the event as in the feed, without the contents that are posted too. They are at `GET /v1/inbound/{id}`. */
   body: string;
 }
 
@@ -2158,6 +2197,12 @@ export interface ListedInboundMessage {
     filename: string | null;
     content_type: string;
     size_bytes: number;
+    /** Name that `cid:` links in the html have for it. */
+    content_id: string | null;
+    /** Downloads it without an API key. Absent in lists and in the feed: get it with `GET /v1/inbound/{id}`, or from a webhook. */
+    url?: string | undefined;
+    /** Time until which the URL works. */
+    url_expires_at?: string | undefined;
   })[];
   /** Size of the message as it was received. */
   size_bytes: number;
@@ -4409,7 +4454,7 @@ export interface ListAuditLogQuery {
   after?: string | undefined;
   /** `desc`: newest first. `asc`: oldest first. */
   order?: 'asc' | 'desc' | undefined;
-  /** `key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<name>`, `operator`, `service` or `recipient`. */
+  /** `key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<name>`, `operator`, `service`, `recipient` or `link` (who has the link to an attachment). */
   actor?: string | undefined;
   /** Only events caused by this key or about it. */
   key_id?: string | undefined;

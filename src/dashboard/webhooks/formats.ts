@@ -6,6 +6,10 @@ export const FORMATS: Readonly<Record<SerializedWebhook['format'], readonly [nam
   sendgrid: ['SendGrid', 'for a receiver written for SendGrid’s Event Webhook, signed for its verifier'],
   resend: ['Resend', 'for a receiver written for webhooks of Resend, with the headers of Svix'],
   postmark_inbound: ['Postmark inbound', 'received mail with its text and attachments, as Postmark posts it'],
+  sendgrid_inbound: [
+    'SendGrid inbound',
+    'received mail as a form with its files, as Inbound Parse of SendGrid posts it',
+  ],
 };
 
 const OUTCOMES: readonly string[] = [
@@ -25,4 +29,5 @@ export const TYPES_OF_FORMAT: Readonly<Partial<Record<string, readonly string[]>
   sendgrid: ['message.accepted', ...OUTCOMES, 'message.unsubscribed'],
   resend: ['message.accepted', 'message.scheduled', ...OUTCOMES],
   postmark_inbound: ['inbound.received'],
+  sendgrid_inbound: ['inbound.received'],
 };

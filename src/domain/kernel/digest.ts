@@ -92,7 +92,7 @@ export const keyedDigest = (secret: Uint8Array, purpose: string, text: string): 
   hmac(secret, `${purpose}\0${text}`, 'hex').slice(0, KEYED_CHARACTERS);
 
 /** SHA-256, hex. */
-export const sha256Hex = (text: string): string => hash('sha256', text, 'hex');
+export const sha256Hex = (data: string | Uint8Array): string => hash('sha256', data, 'hex');
 
 /** SHA-256, 32 bytes. */
 export const sha256 = (text: string): Buffer => Buffer.from(hash('sha256', text, 'binary'), 'latin1');

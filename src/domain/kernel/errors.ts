@@ -71,8 +71,9 @@ export const ERROR_CATALOGUE = {
   },
   content_gone: {
     meaning:
-      'The content of the message is no longer stored: it was erased, or its retention has ended. Or it contains a sign-in link, which is never shown.',
-    remedy: 'The content cannot be restored. Ask the recipient, who may still have the mail.',
+      'The content of the message is no longer stored: it was erased, or its retention has ended. Or it contains a sign-in link, which is never shown. Or the link to an attachment has expired.',
+    remedy:
+      'Removed content cannot be restored. Ask the recipient, who may still have the mail. Get a new link to an attachment with `GET /v1/inbound/{id}`.',
   },
   link_suspended: {
     meaning: 'The sender of this mail is suspended, so its tracked links and browser view do not work.',

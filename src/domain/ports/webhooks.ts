@@ -258,7 +258,7 @@ export interface WebhookPost {
   readonly organizationId: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly timeoutMs: number;
 }
 

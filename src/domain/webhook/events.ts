@@ -15,7 +15,7 @@ const headers = z.object({ names: z.array(z.string()), secretId: z.string() });
 export type WebhookHeaders = z.infer<typeof headers>;
 
 /** Shape and signature of posts, as another service has them. */
-const format = z.enum(['sendgrid', 'resend', 'postmark_inbound']);
+const format = z.enum(['sendgrid', 'resend', 'postmark_inbound', 'sendgrid_inbound']);
 export type WebhookFormat = z.infer<typeof format>;
 
 export const webhookEvents = {

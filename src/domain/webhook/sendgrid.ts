@@ -51,12 +51,12 @@ export const verificationKeyOf = (secret: string): string =>
 /** Headers of a post. @param timestamp of the attempt, in seconds. */
 export const signSendgrid = (
   secret: string,
-  { timestamp, body }: { readonly timestamp: string; readonly body: string },
+  { timestamp, body }: { readonly timestamp: string; readonly body: string | Uint8Array },
 ): Readonly<Record<string, string>> => ({
   'x-twilio-email-event-webhook-timestamp': timestamp,
   'x-twilio-email-event-webhook-signature': sign(
     'sha256',
-    Buffer.from(timestamp + body),
+    Buffer.concat([Buffer.from(timestamp), typeof body === 'string' ? Buffer.from(body) : body]),
     privateKeyOf(secret),
   ).toString('base64'),
 });

@@ -142,12 +142,14 @@ type WebhookRegistration = Extract<WebhookEvent, { type: 'WebhookRegistered' }>[
 
 const RECEIVED_MAIL = 'inbound.received';
 const POSTMARK = 'postmark_inbound';
+const SENDGRID = 'sendgrid_inbound';
 
 /** Events that a format has. */
 const FORMAT_EVENTS: Readonly<Record<WebhookFormat, readonly string[]>> = {
   sendgrid: SENDGRID_EVENTS,
   resend: RESEND_EVENTS,
   [POSTMARK]: [RECEIVED_MAIL],
+  [SENDGRID]: [RECEIVED_MAIL],
 };
 
 /** Whether a webhook can be sent received mail. @param format undefined: our own. */
@@ -155,8 +157,11 @@ export const hasReceivedMail = (format: WebhookFormat | undefined): boolean =>
   format === undefined || FORMAT_EVENTS[format].includes(RECEIVED_MAIL);
 
 /** Whether the post of an event has the whole mail, which can be large. */
-export const carriesMail = (format: WebhookFormat | undefined, type: string): boolean =>
-  format === POSTMARK && type === RECEIVED_MAIL;
+export const carriesMail = (type: string): boolean => type === RECEIVED_MAIL;
+
+/** Whether posts have the headers of SendGrid's signature too. */
+export const isSignedForSendgrid = (format: WebhookFormat | undefined): boolean =>
+  format === 'sendgrid' || format === SENDGRID;
 
 /** @throws {DomainError} `invalid_request`: the format has no such event. */
 const requireEvents = (format: WebhookFormat | undefined, events: readonly string[]): void => {
@@ -358,13 +363,12 @@ interface SignedWebhook {
  */
 export const signWebhook = (
   secrets: readonly string[],
-  { id, at, body }: { readonly id: string; readonly at: Date; readonly body: string },
+  { id, at, body }: { readonly id: string; readonly at: Date; readonly body: string | Uint8Array },
 ): SignedWebhook => {
   const timestamp = webhookTimestamp(at);
-  const signed = `${id}.${timestamp}.${body}`;
   const signatures = secrets.map((secret) => {
     const key = Buffer.from(secret.replace(PREFIX, ''), 'base64');
-    return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
   });
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 };

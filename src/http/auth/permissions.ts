@@ -293,7 +293,10 @@ export const createOwnersOf =
 const MASK = '***';
 
 /** Fields that hold what people or other servers wrote. */
-const WRITTEN: ReadonlySet<string> = new Set(['subject', 'filename', 'body', 'metadata', 'evidence', 'response']);
+const WRITTEN: ReadonlySet<string> = new Set([
+  ...['subject', 'filename', 'content_id', 'body', 'metadata', 'evidence', 'response'],
+  ...['reply', 'sanitized_html'],
+]);
 
 /** The name of a mailbox, beside its address. Resources have names of their own. */
 const isName = (name: string, of: object): boolean => name === 'name' && 'address' in of && !('object' in of);

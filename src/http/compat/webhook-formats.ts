@@ -10,8 +10,9 @@ import { sendgridEvents } from './sendgrid-events.ts';
 const FORMATS: Readonly<Record<WebhookFormat, (one: EventOfMessage) => object>> = {
   sendgrid: ({ event }) => sendgridEvents(event),
   resend: resendEvent,
-  // Received mail is posted by `postmark-inbound.ts`.
+  // Received mail is posted by `inbound-posts.ts`. These are shown, and posted for a ping.
   postmark_inbound: ({ event }) => event,
+  sendgrid_inbound: ({ event }) => event,
 };
 
 /** Body of a post. @param format undefined: our own. */

@@ -231,7 +231,11 @@ export interface PageCall {
   readonly request: FastifyRequest;
 }
 
-const consumeRateLimit = async ({ rateLimiter }: RouteContext['auth'], { ip }: FastifyRequest): Promise<void> => {
+/** Counts a request that needs no key, by its network. @throws {DomainError} `rate_limit_exceeded`. */
+export const consumePageLimit = async (
+  { rateLimiter }: RouteContext['auth'],
+  { ip }: FastifyRequest,
+): Promise<void> => {
   const { allowed, retryAfterSeconds } = await rateLimiter.take(`page:${clientNetworkOf(ip)}`, 1, PAGE_REQUESTS_MAX);
   if (allowed) return;
   throw new DomainError('rate_limit_exceeded', 'too many requests from this address', {
@@ -271,7 +275,7 @@ export const publicRoute =
     const page = { ...described, answer: pageSchema, mediaType: 'text/html', bodyMediaTypes: FORM_TYPES };
 
     const prepare = async (request: FastifyRequest, reply: FastifyReply): Promise<() => FastifyReply> => {
-      await consumeRateLimit(auth, request);
+      await consumePageLimit(auth, request);
       const { token = '' } = request.params as { readonly token?: string };
       const locale = localeFor(request.headers['accept-language']);
       return answer({ token, form: await readForm(request), locale, request }, reply, route);

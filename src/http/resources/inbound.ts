@@ -10,15 +10,9 @@ import { environmentSchema } from '../../domain/kernel/environment.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { inboundStream } from '../../domain/kernel/streams.ts';
 import { subjectWordDigests, subjectWords } from '../../domain/message/search-words.ts';
-import {
-  type InboundBody,
-  type InboundHead,
-  type InboundRaw,
-  isRemoved,
-  type StoredBody,
-} from '../../domain/ports/contents.ts';
+import type { InboundBody, InboundHead } from '../../domain/ports/contents.ts';
 import { deliveryId } from '../../domain/ports/webhooks.ts';
-import { type Mailbox, numberedParts, type ParsedPart, parseMailbox } from '../../lib/mime/mime.ts';
+import { type ParsedPart, parseMailbox } from '../../lib/mime/mime.ts';
 import type { ListPage } from '../../lib/projections/projections.ts';
 import type { ListInbound } from '../../projections/inbound.ts';
 import { visibleDomainId } from '../auth/permissions.ts';
@@ -28,12 +22,16 @@ import { idParameter, listOf, listSchema, pageSchema, timeParameter, timeSchema 
 import { imagesField, pageOfText, sealedMail, withImages } from '../pages/mail-page.ts';
 import { listEndpoint, readRecent } from '../reading.ts';
 import { recordReading } from '../readings.ts';
-import { inboundFactFields, inboundHeadFields } from './events/event.ts';
-import { serializeInboundFacts, serializeInboundHead } from './events/serialize-events.ts';
+import { inboundBodyFields, inboundFactFields, inboundHeadFields } from './events/event.ts';
+import {
+  type LinkTo,
+  serializeInboundBody,
+  serializeInboundFacts,
+  serializeInboundHead,
+} from './events/serialize-events.ts';
+import { attachmentFile, attachmentLinks, partsOf, requireKind } from './inbound-attachments.ts';
 import { ATTACHMENT_TYPE, attachmentPlace, fileOf, SOURCE_TYPE } from './inbox.ts';
 import { serializeDeliveries, webhookDeliverySchema } from './webhooks/deliveries.ts';
-
-const mailboxSchema = z.strictObject({ address: z.string(), name: z.string().nullable() });
 
 export const inboundSchema = z
   .strictObject({
@@ -44,22 +42,7 @@ export const inboundSchema = z
     received_at: timeSchema(),
     ...inboundHeadFields,
     ...inboundFactFields,
-    to: z.array(mailboxSchema),
-    cc: z.array(mailboxSchema),
-    reply_to: z.array(mailboxSchema),
-    message_id: z.string().nullable().describe('`Message-ID`, with angle brackets.'),
-    date: z.string().nullable().describe('`Date` as written.'),
-    headers: z.array(z.strictObject({ name: z.string(), value: z.string() })),
-    text: z.string().nullable(),
-    html: z
-      .string()
-      .nullable()
-      .describe('The html as received. It can contain scripts: show `sanitized_html` instead.'),
-    sanitized_html: z.string().nullable().describe('The html without scripts, forms and active content.'),
-    reply: z.string().nullable().describe('The text without quoted parts and the signature.'),
-    problems: z
-      .array(z.string())
-      .describe('Problems that kept parts of the mail from being read. Empty: everything was read.'),
+    ...inboundBodyFields,
   })
   .meta({ id: 'InboundMessage' });
 
@@ -68,36 +51,29 @@ const listedInboundSchema = inboundSchema
   .extend({ ...inboundHeadFields, ...inboundFactFields })
   .meta({ id: 'ListedInboundMessage' });
 
-const serializeMailboxes = (mailboxes: readonly Mailbox[]) =>
-  mailboxes.map(({ address, name }) => ({ address, name: name ?? null }));
-
 /** @param head null: it was removed. */
 const serializeListedInbound = (
   found: ExistingInbound,
   head: InboundHead | null,
+  linkTo?: LinkTo,
 ): z.infer<typeof listedInboundSchema> => ({
   id: found.inboundId,
   object: 'inbound_message',
   domain_id: found.domainId,
   environment: found.environment ?? 'live',
   received_at: found.createdAt,
-  ...serializeInboundHead(head),
+  ...serializeInboundHead(head, linkTo),
   ...serializeInboundFacts(found),
 });
 
-export const serializeInbound = (found: ExistingInbound, body: InboundBody): z.infer<typeof inboundSchema> => ({
-  ...serializeListedInbound(found, body),
-  to: serializeMailboxes(body.to),
-  cc: serializeMailboxes(body.cc),
-  reply_to: serializeMailboxes(body.replyTo),
-  message_id: body.internetMessageId,
-  date: body.date,
-  headers: body.headers.map(({ name, value }) => ({ name, value })),
-  text: body.text,
-  html: body.html,
-  sanitized_html: body.sanitizedHtml,
-  reply: body.reply,
-  problems: [...body.problems],
+/** Serializes an inbound message with links to its attachments. */
+export const serializeInbound = async (
+  { context, publicUrl }: Pick<HttpDependencies, 'context' | 'publicUrl'>,
+  found: ExistingInbound,
+  body: InboundBody,
+): Promise<z.infer<typeof inboundSchema>> => ({
+  ...serializeListedInbound(found, body, await attachmentLinks({ ...context, publicUrl }, found)),
+  ...serializeInboundBody(body),
 });
 
 const missing = (): DomainError => new DomainError('not_found', 'inbound message not found');
@@ -113,17 +89,6 @@ export const loadVisibleInbound = async (
   if (found.environment !== caller.environment) throw missing();
   if (domainId !== null && found.domainId !== domainId) throw missing();
   return found;
-};
-
-/** @throws {DomainError} `content_gone` if it was removed; `unavailable` if it is missing without a reason. */
-export const requireKind = <Kind extends 'inbound' | 'inbound_raw'>(
-  found: StoredBody | undefined,
-  kind: Kind,
-): Extract<StoredBody, { readonly kind: Kind }> => {
-  if (found?.kind === kind) return found as Extract<StoredBody, { readonly kind: Kind }>;
-  if (found !== undefined && isRemoved(found))
-    throw new DomainError('content_gone', `the content of the inbound message was removed at ${found.at}`);
-  throw new DomainError('unavailable', 'the contents of the inbound message cannot be read at the moment: try again');
 };
 
 type Asked = Pick<Call<unknown, unknown>, 'caller' | 'id' | 'origin' | 'request'>;
@@ -155,7 +120,7 @@ const getInboundRoute = endpoint(
   },
   async (call, route) => {
     const { found, body } = await readContent(call, route, 'inbound');
-    return serializeInbound(found, body);
+    return serializeInbound(route.deps, found, body);
   },
 );
 
@@ -231,17 +196,6 @@ const listInboundRoute = listEndpoint(
   },
 );
 
-const sourceOf = ({ content }: InboundRaw): Buffer => Buffer.from(content, 'base64');
-
-const partsOf = async (
-  { deps }: RouteContext,
-  { organizationId }: Caller,
-  raw: InboundRaw,
-): Promise<readonly ParsedPart[]> => {
-  const parsed = await deps.mailParser.parseLeniently([sourceOf(raw)], organizationId);
-  return parsed === null ? [] : numberedParts(parsed);
-};
-
 /** Parts of the mail that its html may show. The original is read only if the html names one. */
 const imagesOf = async (
   route: RouteContext,
@@ -250,7 +204,7 @@ const imagesOf = async (
 ): Promise<readonly ParsedPart[]> => {
   if (!html.includes('cid:')) return [];
   const raw = (await route.deps.context.contents.get([rawId])).get(rawId);
-  return raw?.kind === 'inbound_raw' ? partsOf(route, caller, raw) : [];
+  return raw?.kind === 'inbound_raw' ? partsOf(route.deps, caller.organizationId, raw) : [];
 };
 
 const previewInboundRoute = endpoint(
@@ -287,7 +241,11 @@ const getRawInboundRoute = endpoint(
   },
   async (call, route) => {
     const { body } = await readContent(call, route, 'inbound_raw');
-    return fileOf(call.reply, { type: SOURCE_TYPE, name: `${call.id}.eml`, bytes: sourceOf(body) });
+    return fileOf(call.reply, {
+      type: SOURCE_TYPE,
+      name: `${call.id}.eml`,
+      bytes: Buffer.from(body.content, 'base64'),
+    });
   },
 );
 
@@ -306,11 +264,13 @@ const getInboundAttachmentRoute = endpoint(
   async (call, route) => {
     const { body } = await readContent(call, route, 'inbound_raw');
     const place = attachmentPlace(call.request);
-    const parts = await partsOf(route, call.caller, body);
-    const part = place === null ? undefined : parts[place];
-    if (part === undefined) throw new DomainError('not_found', 'the inbound message has no attachment at this place');
-    const bytes = Buffer.from(part.content, 'base64');
-    return fileOf(call.reply, { type: ATTACHMENT_TYPE, name: `${call.id}-${place}`, bytes });
+    const name = `${call.id}-${place}`;
+    return attachmentFile(route.deps, call.reply, {
+      organizationId: call.caller.organizationId,
+      raw: body,
+      place,
+      name,
+    });
   },
 );
 

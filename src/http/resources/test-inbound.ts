@@ -12,7 +12,8 @@ import { visibleDomainId } from '../auth/permissions.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { endpoint, type RouteContext } from '../endpoint.ts';
 import { readYourWrites } from '../reading.ts';
-import { address, inboundSchema, requireKind, serializeInbound } from './inbound.ts';
+import { address, inboundSchema, serializeInbound } from './inbound.ts';
+import { requireKind } from './inbound-attachments.ts';
 import { INBOUND_ROUTES_MAX } from './inbound-routes.ts';
 import { SEND_REST_BYTES_MAX } from './messages/send-message.ts';
 
@@ -131,6 +132,6 @@ The same \`raw\`, \`to\` and \`from\` again return the same message with the sam
     const found = await loadInbound(context, organizationId, id);
     const stored = (await context.contents.get([found.contentId])).get(found.contentId);
     reply.header('location', `/v1/inbound/${id}`);
-    return serializeInbound(found, requireKind(stored, 'inbound'));
+    return serializeInbound(route.deps, found, requireKind(stored, 'inbound'));
   },
 );

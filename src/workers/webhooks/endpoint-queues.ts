@@ -200,7 +200,7 @@ const postInTime = async (deps: EndpointQueuesParts, post: QueuedPost): Promise<
   const { body, queuedMs } = post;
   const isLate = () => queuedMs < system.monotonicMs() - startWithinMs(webhookTimes);
   if (isLate()) return null;
-  if (typeof body === 'string') return postWebhook(deps, { ...post, body });
+  if (typeof body !== 'function') return postWebhook(deps, { ...post, body });
   return body(isLate, (made) => postWebhook(deps, { ...post, body: made }));
 };
 

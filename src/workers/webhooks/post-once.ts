@@ -14,6 +14,7 @@ import { asSvix } from '../../domain/webhook/resend.ts';
 import { signSendgrid } from '../../domain/webhook/sendgrid.ts';
 import {
   type ExistingWebhook,
+  isSignedForSendgrid,
   POST_HEADERS,
   REPLAY_HEADER,
   signWebhook,
@@ -48,14 +49,20 @@ export interface PreparedPost {
   readonly secrets: readonly string[];
   /** The customer's own headers. */
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON, the very text that is signed; or, if it is large, what makes it when there is memory for it. */
-  readonly body: string | LargeBody;
+  /** The very bytes that are signed; or, if they are many, what makes them when there is memory for them. */
+  readonly body: PostBody | LargeBody;
+}
+
+export interface PostBody {
+  readonly content: string | Uint8Array;
+  /** Absent: JSON. */
+  readonly contentType?: string;
 }
 
 /** Makes a body and uses it. @returns null, without use, if `isLate` when there is memory, or when it is made. */
 export type LargeBody = <Result>(
   isLate: () => boolean,
-  use: (body: string) => Promise<Result>,
+  use: (body: PostBody) => Promise<Result>,
 ) => Promise<Result | null>;
 
 export interface PostWebhook {
@@ -80,15 +87,16 @@ const stateAfter = (answer: WebhookAnswer, attempt: number, system: System): Pic
 /** Making, signing and hashing a longer body each take a turn of the event loop of their own. */
 const TURN_CHARACTERS_MAX = 1_000_000;
 
-const turnFor = async (body: string): Promise<void> => {
+const turnFor = async (body: string | Uint8Array): Promise<void> => {
   if (body.length > TURN_CHARACTERS_MAX) await ownTurn();
 };
 
 /** Signs and posts. Never rejects for reasons of the receiver. */
 export const postWebhook = async (
   { webhookTarget, webhookTimes, system }: PostWebhook,
-  { delivery, url, format, secrets, headers: own, body }: PreparedPost & { readonly body: string },
+  { delivery, url, format, secrets, headers: own, body: made }: PreparedPost & { readonly body: PostBody },
 ): Promise<FinishedTry> => {
+  const { content: body, contentType } = made;
   const at = system.now();
   const attempt = delivery.attempts + 1;
   const { organizationId } = delivery.event;
@@ -97,9 +105,10 @@ export const postWebhook = async (
   const headers = {
     ...own,
     ...POST_HEADERS,
+    ...(contentType === undefined ? {} : { 'content-type': contentType }),
     ...(delivery.replayId === undefined ? {} : { [REPLAY_HEADER]: delivery.replayId }),
     ...signed,
-    ...(format === 'sendgrid' ? signSendgrid(secrets[0] ?? '', { timestamp: webhookTimestamp(at), body }) : {}),
+    ...(isSignedForSendgrid(format) ? signSendgrid(secrets[0] ?? '', { timestamp: webhookTimestamp(at), body }) : {}),
     ...(format === 'resend' ? asSvix(signed) : {}),
   };
   await turnFor(body);

@@ -17,7 +17,7 @@ import { type Logger, pause, retry, type System } from '../../lib/async/async.ts
 import type { Work } from '../supervise.ts';
 import { createEndpointQueues, type EndpointQueues } from './endpoint-queues.ts';
 import { createReadyEndpoints, type Endpoints, type ReadyEndpoint, type ReadyEndpoints } from './endpoints.ts';
-import { createMailBody } from './mail-body.ts';
+import { createMailBody, type SerializeMail } from './mail-body.ts';
 import type { PostWebhook, PreparedPost } from './post-once.ts';
 import type { Reaction } from './record-webhook-deliveries.ts';
 
@@ -39,8 +39,7 @@ export interface PostWebhooks extends PostWebhook {
     events: readonly CustomerEvent[],
     format?: WebhookFormat,
   ) => Promise<readonly object[]>;
-  /** Makes the JSON of a post with a whole mail. @param hasContents false: as if its contents were hidden. */
-  readonly serializeMail: (event: CustomerEvent, hasContents: boolean) => Promise<object>;
+  readonly serializeMail: SerializeMail;
   /** Endpoints that may be owed something: recording adds them, and queues that run low. */
   readonly readyEndpoints: ReadyEndpoints;
   readonly logger: Logger;
@@ -95,9 +94,9 @@ const createBodyOf = (deps: PostWebhooks): BodyOf => {
   const mailBody = createMailBody(deps);
   return async (endpoint, event) => {
     const hasContents = await carries(endpoint);
-    if (carriesMail(endpoint.format, event.type)) return mailBody(event, hasContents);
+    if (carriesMail(event.type)) return mailBody(event, { hasContents, format: endpoint.format });
     const [body] = await serializeEvents(hasContents ? contents : null, [event], endpoint.format);
-    return JSON.stringify(body);
+    return { content: JSON.stringify(body) };
   };
 };
 

@@ -7,6 +7,7 @@ test.each([
   ['sendgrid', SENDGRID_EVENTS],
   ['resend', RESEND_EVENTS],
   ['postmark_inbound', ['inbound.received']],
+  ['sendgrid_inbound', ['inbound.received']],
 ])('the form offers every event type that the format %s has', (format, types) => {
   expect(TYPES_OF_FORMAT[format]?.toSorted()).toEqual(types.toSorted());
 });

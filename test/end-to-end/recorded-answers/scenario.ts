@@ -147,6 +147,9 @@ const inbound = async ({ recorder: { ask }, receive }: Stage, domainId: string):
   await ask('testInbound');
   await ask('listInbound');
   await ask('getInboundAttachment', { parameters: { id: received, place: '0' } });
+  const { attachments } = await ask('getInbound!', { parameters: { id: received } });
+  const token = attachments[0].url.split('/').at(-1);
+  await ask('downloadInboundAttachment', { parameters: { token }, as: null });
   const { id } = await ask('createInboundRoute');
   for (const name of ['updateInboundRoute', 'getInboundRoute']) await ask(name, { parameters: { id } });
   await ask('listInboundRoutes');

@@ -70,6 +70,7 @@ const codesOf = (document: OpenApi, { operation }: LocatedSchema): readonly stri
 const PREPARED: readonly string[] = ['GET /openapi.json', 'GET /docs', 'GET /docs/:page'];
 /** Answers without an example: bytes, and the reference itself. */
 const WITHOUT_EXAMPLE = [
+  'downloadInboundAttachment',
   'getCapturedAttachment',
   'getInboundAttachment',
   'getTlogTile',

@@ -43,7 +43,12 @@ describe('an inbound message', () => {
       ...{ from: [{ name: 'Ann', address: 'ann@example.net' }], text: 'Thanks!\n\n> Hello', reply: 'Thanks!' },
       ...{ html: null, sanitized_html: null, automatic: true, marked: false, problems: [] },
       verdicts: { spf: 'pass', dkim: 'pass', dmarc: 'pass', arc: 'none' },
-      attachments: [{ filename: 'evil.html', content_type: 'text/html', size_bytes: 25 }],
+      attachments: [
+        {
+          ...{ filename: 'evil.html', content_type: 'text/html', size_bytes: 25, content_id: null },
+          url: expect.stringMatching(/^http:\/\/localhost\/inbound-attachments\/[\w-]{64}$/),
+        },
+      ],
     });
   });
 

@@ -50,7 +50,7 @@ test('an event about received mail shows who sent it, and no bodies', async () =
       envelope: { from: 'ann@example.net', to: 'support@example.test' },
       from: [{ name: 'Ann, B.', address: 'ann@example.net' }],
       subject: 'Hello',
-      attachments: [{ filename: 'a.pdf', content_type: 'application/pdf', size_bytes: 12 }],
+      attachments: [{ filename: 'a.pdf', content_type: 'application/pdf', size_bytes: 12, content_id: null }],
     },
   });
 });

@@ -85,7 +85,7 @@ const open = () => {
       const event = { id, organizationId } as CustomerEvent;
       const post: PreparedPost = {
         ...{ delivery: { id, webhookId, event, attempts: 0 }, url: URL_OF(webhookId) },
-        ...{ secrets: [], headers: {}, body: '{}' },
+        ...{ secrets: [], headers: {}, body: { content: '{}' } },
       };
       queues.add(post);
     }

@@ -35,7 +35,7 @@ const post = async (
         event: { id: 'evt_1', organizationId: 'org_1' } as CustomerEvent,
         ...delivery,
       },
-      ...{ url: 'https://a.test/hook', secrets: ['whsec_AAAA'], headers, body: BODY },
+      ...{ url: 'https://a.test/hook', secrets: ['whsec_AAAA'], headers, body: { content: BODY } },
     },
   );
   return { tried, sent: sent[0], answeredAt: system.now() };

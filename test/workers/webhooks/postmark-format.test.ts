@@ -1,92 +1,12 @@
 import { expect, test } from 'vitest';
 import { readInbound } from '../../../src/adapters/inbound/read-inbound.ts';
-import type { Origin } from '../../../src/commands/execute.ts';
-import { pingWebhook, registerWebhook } from '../../../src/commands/webhook.ts';
-import { customerEvents } from '../../../src/domain/customer-events/customer-events.ts';
-import { inboundStream } from '../../../src/domain/kernel/streams.ts';
-import type { StoredBody } from '../../../src/domain/ports/contents.ts';
-import { createPostmarkInbound } from '../../../src/http/compat/postmark-inbound.ts';
+import { createInboundPosts } from '../../../src/http/compat/inbound-posts.ts';
 import { parseMailLeniently } from '../../../src/lib/mime/mime.ts';
 import { createMailBody } from '../../../src/workers/webhooks/mail-body.ts';
-import { type ReceivedMail, receive } from '../../http/support/received-mail.ts';
-import { closedAfterTest } from '../../support/after-test.ts';
-import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { until } from '../delivering.ts';
-import { openService } from '../service.ts';
-import { receiver } from './opened.ts';
-import type { Answer } from './receiver.ts';
+import { openMailWebhook, PDF, RAW, TO } from './mail-webhook.ts';
 
-const environment = 'live';
-const TO = 'support+42@example.test';
-const PDF = Buffer.from([0, 255, 10, 13, 37]);
-const RAW = [
-  'From: =?utf-8?q?Zo=C3=AB_=22Z=22?= <zoe+a@example.net>',
-  'To: "Support, Team" <support+42@example.test>, b@example.net',
-  'Cc: First <first@example.net>',
-  'Reply-To: Zoe <answers@example.net>, c@example.net',
-  'Subject: =?utf-8?b?w5xiZXI=?= 42',
-  'Date: Mon, 5 Jan 2026 10:00:00 +0100',
-  'Message-ID: <1@example.net>',
-  'MIME-Version: 1.0',
-  'Content-Type: multipart/mixed; boundary=b',
-  '',
-  '--b',
-  'Content-Type: text/plain; charset=utf-8',
-  '',
-  'Grüße 👋',
-  '',
-  '> Hello',
-  '--b',
-  'Content-Type: application/pdf; name="../r\u00e9sum\u00e9.pdf"',
-  'Content-Disposition: attachment; filename="../résumé.pdf"',
-  'Content-ID: <one@example.net>',
-  'Content-Transfer-Encoding: base64',
-  '',
-  PDF.toString('base64'),
-  '--b',
-  'Content-Type: text/plain',
-  'Content-Disposition: attachment',
-  '',
-  'two',
-  '--b--',
-  '',
-].join('\r\n');
-
-/** A service whose vault forgets on request, and a webhook in the format of Postmark. */
-const open = async (answer?: (count: number) => Answer) => {
-  const vault = createInMemoryContents();
-  let removed: StoredBody | null = null;
-  const contents: typeof vault = {
-    ...vault,
-    get: async (ids) => (removed === null ? vault.get(ids) : new Map(ids.map((id) => [id, removed as StoredBody]))),
-  };
-  const outbox = closedAfterTest(await openService({ contents }));
-  const endpoint = await receiver((_post, count) => answer?.(count) ?? { status: 204 });
-  outbox.workers().start();
-  const { organizationId, context } = outbox;
-  const origin: Origin = {
-    ...{ actor: 'operator', organizationId, environment, requestId: null, correlationId: 'test', causationId: 'test' },
-  };
-  const { webhook } = await registerWebhook(context, origin, {
-    ...{ url: endpoint.url, events: ['inbound.received'], environment, description: null, format: 'postmark_inbound' },
-  });
-  const { references: _r, hops: _h, isAutomatic: _a, ...read } = readInbound({ raw: Buffer.from(RAW), isPlain: false });
-  return {
-    ...{ outbox, endpoint },
-    receive: (more: Partial<ReceivedMail> = {}) =>
-      receive(context, { organizationId, environment, domainId: 'dom_1', to: TO, raw: RAW, body: read, ...more }),
-    remove: () => {
-      removed = { kind: 'expired', at: '2026-01-01T00:00:00.000Z' };
-    },
-    ping: () => pingWebhook(context, origin, { webhookId: webhook.webhookId, environment }),
-    eventOf: async (id: string) => {
-      const [recorded] = await context.store.readStream(inboundStream(id));
-      const [event] = recorded === undefined ? [] : customerEvents(recorded);
-      if (event === undefined) throw new Error('the mail has no event');
-      return event;
-    },
-  };
-};
+const open = (answer?: Parameters<typeof openMailWebhook>[1]) => openMailWebhook('postmark_inbound', answer);
 
 test('posts the whole mail with the fields of Postmark', async () => {
   const { endpoint, receive } = await open();
@@ -189,13 +109,14 @@ test('posts the event of a ping', async () => {
 test('hides the mail from a webhook whose key may not read it', async () => {
   const { outbox, receive, eventOf } = await open();
   const event = await eventOf(await receive());
-  const serialize = createPostmarkInbound({
-    ...outbox.context,
+  const serialize = createInboundPosts({
+    ...{ ...outbox.context, publicUrl: () => 'https://mail.example.test' },
     mailParser: { parseLeniently: async (raw) => parseMailLeniently(Buffer.concat(raw)) },
   });
-  const body = await serialize(event, false);
+  const { content } = await serialize(event, { hasContents: false, format: 'postmark_inbound' });
+  const body = JSON.parse(content.toString());
   expect(body).toMatchObject({ From: '', OriginalRecipient: '', Outbox: { contents: 'hidden' } });
-  expect(JSON.stringify(body)).not.toContain('example.');
+  expect(content).not.toContain('example.');
 });
 
 test('makes only as many bodies at the same time as fit in memory, and none that would be late', async () => {
@@ -205,20 +126,20 @@ test('makes only as many bodies at the same time as fit in memory, and none that
   const bodyOf = createMailBody({
     serializeMail: async () => {
       made += 1;
-      return { made };
+      return { content: String(made) };
     },
   });
   const { promise: posted, resolve: answer } = Promise.withResolvers<void>();
   let isLate = false;
   const post = (organizationId: string) =>
-    bodyOf({ ...event, organizationId }, true)(
+    bodyOf({ ...event, organizationId }, { hasContents: true, format: 'postmark_inbound' })(
       () => isLate,
-      (body) => posted.then(() => body),
+      ({ content }) => posted.then(() => content),
     );
   const posts = [post('org_a'), post('org_a'), post('org_b'), post('org_c')];
   await until(() => expect(made).toBe(2));
   isLate = true;
   answer();
-  expect(await Promise.all(posts)).toEqual(['{"made":1}', null, '{"made":2}', null]);
+  expect(await Promise.all(posts)).toEqual(['1', null, '2', null]);
   expect(made).toBe(2);
 });

@@ -1,10 +1,12 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 
 export interface ReceivedPost {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
+  readonly bytes: Buffer;
+  /** Of a form: an empty object. */
   readonly json: { readonly type: string; readonly id: string; readonly data: Record<string, unknown> };
   readonly at: number;
 }
@@ -30,8 +32,11 @@ export const openReceiver = async (
   const posts: ReceivedPost[] = [];
   const server = createServer((request, response) => {
     const handle = async (): Promise<void> => {
-      const body = await text(request);
-      const post = { headers: request.headers, body, json: JSON.parse(body), at: performance.now() };
+      const bytes = await buffer(request);
+      const body = bytes.toString();
+      const isForm = request.headers['content-type']?.startsWith('multipart/') ?? false;
+      const json = isForm ? {} : JSON.parse(body);
+      const post = { headers: request.headers, body, bytes, json, at: performance.now() };
       posts.push(post);
       const { status, headers = {}, body: said = '' } = await answer(post, posts.length);
       response.writeHead(status, headers).end(said);

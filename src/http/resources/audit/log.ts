@@ -90,7 +90,8 @@ const query = z.strictObject({
   ...pageParameters,
   order: z.enum(['asc', 'desc']).default('desc').describe('`desc`: newest first. `asc`: oldest first.'),
   actor: filter().describe(
-    '`key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<name>`, `operator`, `service` or `recipient`.',
+    '`key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<name>`, `operator`, `service`, `recipient` or ' +
+      '`link` (who has the link to an attachment).',
   ),
   key_id: idParameter('key').describe('Only events caused by this key or about it.'),
   domain_id: idParameter('domain').describe('Only events about this sending domain.'),

@@ -86,18 +86,47 @@ export const erasureCountsSchema = z.strictObject({
   contacts: z.int().describe('Contact addresses of the organization and of auditors.'),
 });
 
+const mailboxSchema = z.strictObject({ address: z.string(), name: z.string().nullable() });
+
 /** Fields of an inbound message in lists and events. null, or empty: its content was removed. */
 export const inboundHeadFields = {
   envelope: z
     .strictObject({ from: z.string().describe('Return path. Empty for a delivery report.'), to: z.string() })
     .nullable(),
-  from: z
-    .array(z.strictObject({ address: z.string(), name: z.string().nullable() }))
-    .describe('Senders in the header. Without `dmarc: pass` they can be forged.'),
+  from: z.array(mailboxSchema).describe('Senders in the header. Without `dmarc: pass` they can be forged.'),
   subject: z.string().nullable(),
   attachments: z.array(
-    z.strictObject({ filename: z.string().nullable(), content_type: z.string(), size_bytes: z.int() }),
+    z.strictObject({
+      filename: z.string().nullable(),
+      content_type: z.string(),
+      size_bytes: z.int(),
+      content_id: z.string().nullable().describe('Name that `cid:` links in the html have for it.'),
+      url: z
+        .string()
+        .optional()
+        .describe(
+          'Downloads it without an API key. Absent in lists and in the feed: get it with `GET /v1/inbound/{id}`, or from a webhook.',
+        ),
+      url_expires_at: timeSchema().optional().describe('Time until which the URL works.'),
+    }),
   ),
+};
+
+/** Fields of an inbound message that can be large. */
+export const inboundBodyFields = {
+  to: z.array(mailboxSchema),
+  cc: z.array(mailboxSchema),
+  reply_to: z.array(mailboxSchema),
+  message_id: z.string().nullable().describe('`Message-ID`, with angle brackets.'),
+  date: z.string().nullable().describe('`Date` as written.'),
+  headers: z.array(z.strictObject({ name: z.string(), value: z.string() })),
+  text: z.string().nullable(),
+  html: z.string().nullable().describe('The html as received. It can contain scripts: show `sanitized_html` instead.'),
+  sanitized_html: z.string().nullable().describe('The html without scripts, forms and active content.'),
+  reply: z.string().nullable().describe('The text without quoted parts and the signature.'),
+  problems: z
+    .array(z.string())
+    .describe('Problems that kept parts of the mail from being read. Empty: everything was read.'),
 };
 
 export const inboundFactFields = {
@@ -110,6 +139,26 @@ export const inboundFactFields = {
   action: z.enum(INBOUND_ACTIONS).describe('Action of the route that took it; `webhook` if no route matched.'),
   route_id: z.string().nullable().describe('null: no inbound route matched.'),
   in_reply_to_message_id: z.string().nullable().describe('Id of your message that it answers.'),
+};
+
+const { message_id: internetMessageId, ...postedBodyFields } = inboundBodyFields;
+
+/** Fields of received mail that posts to webhooks have. They are null or empty if `contents` is not `included`. */
+const postedInboundFields = {
+  ...z.object(postedBodyFields).partial().shape,
+  // Events have ids of our messages in `message_id`.
+  internet_message_id: internetMessageId.optional(),
+  contents: z
+    .enum(['included', 'removed', 'hidden'])
+    .optional()
+    .describe(
+      'Only in posts to webhooks, which have the whole mail. `removed`: it was erased or has expired. `hidden`: the key of the webhook ' +
+        'lacks `read`.',
+    ),
+  left_out: z
+    .array(z.enum(['headers', 'text', 'html', 'sanitized_html']))
+    .optional()
+    .describe('Fields that are too large for a post, and null or empty: get them with `GET /v1/inbound/{id}`.'),
 };
 
 const SCHEMAS = {
@@ -270,6 +319,7 @@ const SCHEMAS = {
     domain_id: z.string(),
     ...inboundHeadFields,
     ...inboundFactFields,
+    ...postedInboundFields,
   }),
   InboundRouteEvent: eventOf(
     'InboundRouteEvent',

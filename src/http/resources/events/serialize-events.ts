@@ -3,7 +3,14 @@ import type { CustomerEventFacts, CustomerEventType } from '../../../domain/cust
 import type { CustomerEvent } from '../../../domain/customer-events/customer-events.ts';
 import { ERASURE_COUNTS_NONE, type ErasureCounts } from '../../../domain/erasure/erasure.ts';
 import type { RecipientKind, SmtpFacts } from '../../../domain/message/events.ts';
-import type { Contents, InboundHead, LoadedContents, MessageHead } from '../../../domain/ports/contents.ts';
+import type {
+  Contents,
+  InboundAttachment,
+  InboundBody,
+  InboundHead,
+  LoadedContents,
+  MessageHead,
+} from '../../../domain/ports/contents.ts';
 import type { Mailbox } from '../../../lib/mime/mime.ts';
 import type { FeedEvent, smtpSchema } from './event.ts';
 
@@ -74,16 +81,47 @@ const suppressionData = (
   return { suppression: { id: subjectId, address: found?.kind === 'suppression' ? found.address : null } };
 };
 
-/** The common form of what the vault keeps of an inbound message. @param body null: it was removed. */
-export const serializeInboundHead = (body: InboundHead | null) => ({
-  envelope: body === null ? null : { ...body.envelope },
-  from: (body?.from ?? []).map(({ address, name }) => ({ address, name: name ?? null })),
-  subject: body?.subject ?? null,
-  attachments: (body?.attachments ?? []).map(({ filename, contentType, bytes }) => ({
+const serializeMailboxes = (mailboxes: readonly Mailbox[]) =>
+  mailboxes.map(({ address, name }) => ({ address, name: name ?? null }));
+
+/** Makes the link to an attachment by its place among the parts. */
+export type LinkTo = (part: number) => { readonly url: string; readonly expiresAt: string };
+
+const serializeAttachment = ({ part, filename, contentType, bytes, contentId }: InboundAttachment, linkTo?: LinkTo) => {
+  const link = linkTo?.(part);
+  return {
     filename,
     content_type: contentType,
     size_bytes: bytes,
-  })),
+    content_id: contentId,
+    ...(link === undefined ? {} : { url: link.url, url_expires_at: link.expiresAt }),
+  };
+};
+
+/**
+ * The common form of what the vault keeps of an inbound message.
+ * @param body null: it was removed. @param linkTo absent: attachments have no links.
+ */
+export const serializeInboundHead = (body: InboundHead | null, linkTo?: LinkTo) => ({
+  envelope: body === null ? null : { ...body.envelope },
+  from: serializeMailboxes(body?.from ?? []),
+  subject: body?.subject ?? null,
+  attachments: (body?.attachments ?? []).map((attachment) => serializeAttachment(attachment, linkTo)),
+});
+
+/** The common form of the parts of an inbound message that can be large. */
+export const serializeInboundBody = (body: Omit<InboundBody, 'inboundId'>) => ({
+  to: serializeMailboxes(body.to),
+  cc: serializeMailboxes(body.cc),
+  reply_to: serializeMailboxes(body.replyTo),
+  message_id: body.internetMessageId,
+  date: body.date,
+  headers: body.headers.map(({ name, value }) => ({ name, value })),
+  text: body.text,
+  html: body.html,
+  sanitized_html: body.sanitizedHtml,
+  reply: body.reply,
+  problems: [...body.problems],
 });
 
 /** The common form of an inbound message's facts. */

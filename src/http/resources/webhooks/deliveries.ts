@@ -67,8 +67,8 @@ const shownWebhookDeliverySchema = webhookDeliverySchema
       .string()
       .describe(
         'The exact body as it would be posted now. Values that were erased or have expired are null, so its SHA-256 can ' +
-          'differ from the one of earlier attempts. For received mail in the format `postmark_inbound`: the event, without the ' +
-          'contents that are posted too. They are at `GET /v1/inbound/{id}`.',
+          'differ from the one of earlier attempts. For received mail: the event as in the feed, without the contents that are ' +
+          'posted too. They are at `GET /v1/inbound/{id}`.',
       ),
   })
   .meta({ id: 'ShownWebhookDelivery' });

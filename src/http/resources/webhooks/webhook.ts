@@ -7,13 +7,13 @@ import { DomainError } from '../../../domain/kernel/errors.ts';
 import type { WebhookFilters } from '../../../domain/webhook/events.ts';
 import { RESEND_EVENTS } from '../../../domain/webhook/resend.ts';
 import { SENDGRID_EVENTS, verificationKeyOf } from '../../../domain/webhook/sendgrid.ts';
-import type { ExistingWebhook } from '../../../domain/webhook/webhook.ts';
+import { type ExistingWebhook, isSignedForSendgrid } from '../../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { atMost, line, timeSchema } from '../../fields.ts';
 import { loadDomain } from '../domains/domains.ts';
 
 /** `outbox`: events as `GET /v1/events` returns them. */
-const WEBHOOK_FORMATS = ['outbox', 'sendgrid', 'resend', 'postmark_inbound'] as const;
+const WEBHOOK_FORMATS = ['outbox', 'sendgrid', 'resend', 'postmark_inbound', 'sendgrid_inbound'] as const;
 
 export const webhookSchema = z
   .strictObject({
@@ -67,7 +67,7 @@ export const createdWebhookSchema = webhookSchema
     verification_key: z
       .string()
       .nullable()
-      .describe('Public key (ECDSA, in base64) that verifies posts in the format `sendgrid`. null: another format.'),
+      .describe('Public key (ECDSA, in base64) that verifies posts in the formats of SendGrid. null: another format.'),
   })
   .meta({ id: 'CreatedWebhook' });
 export const rotatedWebhookSchema = createdWebhookSchema
@@ -245,11 +245,12 @@ export const formatField = z
     '`outbox`: events as `GET /v1/events` returns them. `sendgrid`: as the Event Webhook of SendGrid posts them, with its ' +
       `signature; \`events\` must then be among ${named(SENDGRID_EVENTS)}. \`resend\`: as webhooks of Resend are posted, with ` +
       `the headers \`svix-*\` too; \`events\` must then be among ${named(RESEND_EVENTS)}. \`postmark_inbound\`: received mail as ` +
-      'Postmark posts it, with its text, html and attachments; `events` must then be `inbound.received`. It cannot be changed.',
+      'Postmark posts it, with its text, html and attachments; `sendgrid_inbound`: as the Inbound Parse form of SendGrid; `events` must ' +
+      'then be `inbound.received`. It cannot be changed.',
   );
 
 /** Secrets of a webhook, shown once. */
 export const serializeSecret = ({ format }: Pick<ExistingWebhook, 'format'>, secret: string) => ({
   secret,
-  verification_key: format === 'sendgrid' ? verificationKeyOf(secret) : null,
+  verification_key: isSignedForSendgrid(format) ? verificationKeyOf(secret) : null,
 });
