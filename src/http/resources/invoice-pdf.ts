@@ -18,17 +18,18 @@ interface InvoicedOrganization {
 const MARGIN = 50;
 /** Right edge on A4, in points. */
 const RIGHT = 595 - MARGIN;
-const LAST_Y = 760;
+const LAST_Y = 745;
 const LINE_HEIGHT = 18;
-/** Left edges; the last column ends at the right margin. */
-const COLUMNS = [MARGIN, 150, 265, 360, 440] as const;
+/** Left edges; the last column ends at the right margin. The plan takes as many lines as its name needs. */
+const COLUMNS = [MARGIN, 126, 216, 332, 438] as const;
 const HEADS = ['For', 'Days', 'Plan', 'Quantity', 'Amount'] as const;
 const NUMBERS_FROM = 3;
-const NAME_CHARACTERS_MAX = 60;
+const PLAN = 2;
+/** Names and addresses have fewer, and must not be cut: they identify the parties. */
+const NAME_CHARACTERS_MAX = 500;
 /** Space from the top of a line to its calculation. */
 const CALCULATION_BELOW = 12;
 const QUIET = '#555555';
-const ONE_LINE = { width: RIGHT - MARGIN, height: LINE_HEIGHT, ellipsis: true, lineBreak: false } as const;
 
 const KINDS = {
   plan: 'Price of the plan',
@@ -80,6 +81,18 @@ const headOf = ({ invoice, closedAt }: ClosedInvoice, organization: InvoicedOrga
   ];
 };
 
+const LETTERS_MISSING =
+  'A question mark in a name can stand for a letter that this font does not have. The invoice as JSON has all names in full.';
+
+/** True if a name has letters that are shown as `?`. */
+const lacksLetters = (
+  { invoice: { issuer, customer, lines } }: ClosedInvoice,
+  { name }: InvoicedOrganization,
+): boolean =>
+  [name, JSON.stringify([issuer, customer]), ...lines.map(({ plan }) => plan.name)].some(
+    (text) => text.normalize('NFC').search(UNPRINTABLE) !== -1,
+  );
+
 const totalsOf = ({ total, tax, currency }: ClosedInvoice['invoice']): readonly string[] =>
   tax === undefined
     ? [`Total: ${money(total, currency)}`]
@@ -90,24 +103,27 @@ const totalsOf = ({ total, tax, currency }: ClosedInvoice['invoice']): readonly 
       ];
 
 /** Streams it. */
-export const invoicePdf = async (
-  { invoice, closedAt }: ClosedInvoice,
-  organization: InvoicedOrganization,
-): Promise<Readable> => {
+export const invoicePdf = async (closed: ClosedInvoice, organization: InvoicedOrganization): Promise<Readable> => {
+  const { invoice, closedAt } = closed;
   const { default: PdfDocument } = await import('pdfkit');
   const { invoiceId, lines, currency, countedTo } = invoice;
   const title = titleOf(invoice);
   const info = { Title: `${title} ${invoice.number ?? invoiceId}`, CreationDate: new Date(closedAt) };
   const doc = new PdfDocument({ size: 'A4', margin: MARGIN, info, lang: 'en', displayTitle: true });
 
+  const widthOf = (column: number): number => (COLUMNS[column + 1] ?? RIGHT + 8) - (COLUMNS[column] ?? MARGIN) - 8;
+
   const row = (cells: readonly string[], y: number): void => {
     cells.forEach((text, column) => {
-      const x = COLUMNS[column] ?? MARGIN;
-      const width = (COLUMNS[column + 1] ?? RIGHT + 8) - x - 8;
       const align = column >= NUMBERS_FROM ? 'right' : 'left';
-      doc.text(text, x, y, { width, align, height: LINE_HEIGHT, ellipsis: true, lineBreak: false });
+      const oneLine = column === PLAN ? {} : { height: LINE_HEIGHT, ellipsis: true, lineBreak: false };
+      doc.text(text, COLUMNS[column] ?? MARGIN, y, { width: widthOf(column), align, ...oneLine });
     });
   };
+
+  /** Height of the second line of a text, and of those below it, in the font of now. */
+  const moreLinesOf = (text: string, width: number): number =>
+    doc.heightOfString(text, { width }) - doc.currentLineHeight(true);
 
   const table = (from: number): number => {
     let y = from;
@@ -124,25 +140,29 @@ export const invoicePdf = async (
     };
     head();
     for (const line of lines) {
-      if (y > LAST_Y) {
+      const cells = cellsOf(line, currency);
+      const more = moreLinesOf(cells[PLAN] ?? '', widthOf(PLAN));
+      if (y + more > LAST_Y) {
         doc.addPage();
         y = MARGIN;
         head();
       }
-      row(cellsOf(line, currency), y);
+      row(cells, y);
+      const calculation = calculationOf(line);
+      const width = RIGHT - MARGIN;
       doc
         .fontSize(8)
         .fillColor(QUIET)
-        .text(calculationOf(line), MARGIN, y + CALCULATION_BELOW, ONE_LINE);
+        .text(calculation, MARGIN, y + more + CALCULATION_BELOW, { width });
+      y += more + moreLinesOf(calculation, width) + LINE_HEIGHT + CALCULATION_BELOW;
       doc.fontSize(9).fillColor('black');
-      y += LINE_HEIGHT + CALCULATION_BELOW;
     }
     return y;
   };
 
   doc.font('Helvetica-Bold').fontSize(20).text(title, MARGIN, MARGIN);
   doc.font('Helvetica').fontSize(10).moveDown(0.5);
-  for (const text of headOf({ invoice, closedAt }, organization)) doc.text(text === '' ? ' ' : text);
+  for (const text of headOf(closed, organization)) doc.text(text === '' ? ' ' : text);
   doc.moveDown();
   const y = table(doc.y) + 8;
   doc.font('Helvetica-Bold').fontSize(11);
@@ -150,6 +170,7 @@ export const invoicePdf = async (
   doc.font('Helvetica').fontSize(8).moveDown();
   const counted = countedTo.at === null ? '' : `Counted up to ${countedTo.at}. `;
   doc.text(`${counted}Later changes appear on the next ${title.toLowerCase()}. Each line is rounded once.`, MARGIN);
+  if (lacksLetters(closed, organization)) doc.text(LETTERS_MISSING);
   doc.end();
   return doc;
 };

@@ -100,6 +100,16 @@ describe('an invoice as PDF', () => {
     expect(text).not.toContain('position');
   });
 
+  test('cuts no name of a party or plan', async () => {
+    const name = `${'Gesellschaft mit beschränkter Haftung '.repeat(3)}XYZ`;
+    const party = { name, address: `${'Straße '.repeat(20)}QWE`, taxId: null };
+    const plan = { ...line().plan, name: `${'Plan of a long name '.repeat(3)}ABC` };
+    const parties = { number: 'ML-A-0003', issuer: party, customer: party };
+    const text = await shown(closed([line({ plan }), line()], parties), { ...SHOP, name });
+    for (const end of ['XYZ', 'QWE', 'ABC']) expect(text).toContain(end);
+    expect(text).not.toContain('\u2026');
+  });
+
   test('is an invoice with both parties and tax, and a usage statement without', async () => {
     const parties = {
       ...{ number: 'ML-A-0003', tax: { name: 'VAT', rate: '19', amount: 38 } },
@@ -143,6 +153,8 @@ describe('an invoice as PDF', () => {
     const text = await shown(closed([line()]), { organizationId: 'org_a', name: '株式会社\r\n/JS (app.alert(1))\0' });
     expect(text).toContain('Organization: ????');
     expect(text).toContain('(org_a)');
+    const note = 'The invoice as JSON has all names in full.';
+    expect([text.includes(note), (await shown(closed([line()]), SHOP)).includes(note)]).toEqual([true, false]);
     const long = await shown(closed([line()]), { organizationId: 'org_a', name: 'a'.repeat(10_000) });
     expect(long.length).toBeLessThan(1_000);
   });
