@@ -114,6 +114,9 @@ const beingSent = (): DomainError => new DomainError('message_being_sent', 'the 
 const allEnded = (): DomainError =>
   new DomainError('message_ended', 'the message has ended for all of its recipients: send a new message');
 
+/** Stored in events: changing it would leave the earlier text in them. */
+export const CANCELLED_BY_SENDER = 'cancelled by its sender';
+
 interface CancelMessage {
   readonly organizationId: string;
   /** Absent: cancel all recipients on the sender's behalf. */
@@ -136,7 +139,7 @@ export const cancelMessage = (
   if (isInFlight(message.recipients, now)) throw beingSent();
   const meant = message.recipients.filter(({ id }) => only?.recipientIds.includes(id) ?? true);
   if (meant.some(({ status }) => isOpen(status)))
-    return cancelRecipients(message, meant, { reason: only?.reason ?? 'cancelled by its sender', now });
+    return cancelRecipients(message, meant, { reason: only?.reason ?? CANCELLED_BY_SENDER, now });
   if (meant.some(({ status }) => status === 'cancelled')) return [];
   throw allEnded();
 };

@@ -23,7 +23,7 @@ export const membersIn = (actors: readonly string[]): ReadonlySet<string> =>
   new Set(actors.map(actorOf).flatMap(({ type, id }) => (type === 'member' && id !== null ? [id] : [])));
 
 /** `Ada Example (mbr_…)`. */
-export const memberInWords = (id: string, names: Names): string => {
+const memberInWords = (id: string, names: Names): string => {
   const name = names.get(id);
   return name === undefined ? `the member ${id}` : `${name} (${id})`;
 };

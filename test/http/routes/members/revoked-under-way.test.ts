@@ -149,12 +149,15 @@ describe('a member', () => {
     await service.request({ method: 'DELETE', url: `/v1/members/${member.memberId}`, key });
     const { steps } = (await service.request({ url: `/v1/messages/${id}/explain`, key })).json();
     const named = `Ada Example (${member.memberId})`;
-    expect(steps[0].sentence).toContain(`came from ${named} without`);
+    expect(steps[0].sentence).toContain('came from Ada Example without');
     expect(steps[1]).toMatchObject({
-      sentence: `${named} is a member with permission to send.`,
+      sentence: 'Ada Example is a member with permission to send.',
       facts: { member_id: member.memberId, member_name: 'Ada Example' },
     });
-    expect(steps.at(-1).sentence).toContain(`(by ${named})`);
+    expect(steps.at(-1)).toMatchObject({
+      sentence: 'Cancelled for b@example.net by Ada Example.',
+      actor: { type: 'member', id: member.memberId },
+    });
     expect(JSON.stringify(steps)).not.toContain(member.sessionId);
     const report = (await service.request({ url: `/v1/audit/reports/messages/${id}`, key })).json();
     expect(report.facts).toContainEqual({ name: 'Sent by', value: `${named}, from domain revoked.test` });

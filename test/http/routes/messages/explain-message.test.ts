@@ -173,7 +173,7 @@ describe('GET /v1/messages/{id}/explain', () => {
     await service.request({ method: 'POST', url: `/v1/messages/${id}/cancel`, key: keys.test ?? '' });
     const { summary, steps } = await explain(id, 'test');
     expect(summary).toMatch(
-      /^All 2 recipients: cancelled\. Cancelled for ada@example\.org and bob@example\.org: cancelled by its sender \(by API key/,
+      /^All 2 recipients: cancelled\. Cancelled for ada@example\.org and bob@example\.org by API key key_\w+\.$/,
     );
     expect(steps.at(-1)).toMatchObject({ type: 'cancelled', actor: { type: 'key' } });
     expect(steps[1]?.sentence).toContain('nothing is sent');

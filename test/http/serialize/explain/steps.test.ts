@@ -100,7 +100,7 @@ const SAID: { readonly [Type in MessageEvent['type']]: readonly [MessageEvent & 
   ],
   RecipientCancelled: [
     { type: 'RecipientCancelled', data: ended },
-    /^Cancelled for ada@example\.net: because of this \(by API key key_9\)\.$/,
+    /^Cancelled for ada@example\.net by API key key_9: because of this\.$/,
   ],
   RecipientOpened: [
     {
@@ -198,6 +198,20 @@ describe('a step of an explanation', () => {
     );
   });
 
+  test.each([
+    ['cancelled by its sender', '.'],
+    [
+      'cancelled by its sender after an attempt whose outcome is unknown',
+      ' after an attempt whose outcome is unknown.',
+    ],
+    ['cancelled: its recipient is erased', ': its recipient is erased.'],
+  ])('says why and by whom a message is cancelled: %s', (reason, end) => {
+    const event: MessageEvent = { type: 'RecipientCancelled', data: { ...one, reason } };
+    expect(lastOf(accepted, { event, actor: 'operator' })?.sentence).toBe(
+      `Cancelled for ada@example.net by the operator of the service${end}`,
+    );
+  });
+
   test('distinguishes a report that came after the delivery from a refusal', () => {
     const data = { ...attempted({ code: 550, enhanced: '5.1.1' }), sequence: 10, reason: 'x' };
     const step = lastOf(accepted, { event: SAID.RecipientDelivered[0] }, { event: { type: 'RecipientBounced', data } });
@@ -243,8 +257,8 @@ describe('the history before the acceptance', () => {
     const { data, ...event } = messageAccepted();
     const sent = { event: { ...event, data: { ...data, keyId: MEMBER } }, actor: `member:${MEMBER}` } as Told;
     const sentences = first(sent, { people: new Map([[MEMBER, 'Ada Example']]) });
-    expect(sentences[0]).toContain(`came from Ada Example (${MEMBER}) without`);
-    expect(sentences[1]).toBe(`Ada Example (${MEMBER}) is a member with permission to send.`);
+    expect(sentences[0]).toContain('came from Ada Example without');
+    expect(sentences[1]).toBe('Ada Example is a member with permission to send.');
     expect(first(sent)[0]).toContain(`came from the member ${MEMBER} without`);
   });
 

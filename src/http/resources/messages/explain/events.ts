@@ -1,6 +1,7 @@
 import { actorOf, atTime, byWhom, listed } from '../../../../domain/audit/report/words.ts';
 import { type BounceCategory, suppresses } from '../../../../domain/bounce/categories.ts';
 import type { MessageEvent } from '../../../../domain/kernel/events.ts';
+import { CANCELLED_BY_SENDER } from '../../../../domain/message/accept-message.ts';
 import type { SmtpFacts } from '../../../../domain/message/events.ts';
 import type { ClientFamily, MachineReason } from '../../../../domain/tracking/tracking.ts';
 import {
@@ -120,6 +121,16 @@ const scheduling = (
   facts: { recipient_ids: recipientIds, scheduled_at: scheduledAt, expires_at: expiresAt },
 });
 
+/** The actor by name, or else by kind and id: the step contains the id in any case. */
+export const personOf = (actor: string, people: View['people']): string =>
+  people.get(actorOf(actor).id ?? '') ?? byWhom(actor, people);
+
+/** Ends `Cancelled for ada@example.net by Ben`: the sentence says so itself where the sender cancelled. */
+const afterCancelled = (reason: string): string =>
+  reason.startsWith(CANCELLED_BY_SENDER)
+    ? reason.slice(CANCELLED_BY_SENDER.length)
+    : `: ${reason.replace(/^cancelled: /, '')}`;
+
 const ending =
   (type: StepType, word: string, next = ''): Tell<Of<'RecipientFailed'>> =>
   ({ recipientId, reason }, view) => ({
@@ -213,7 +224,7 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
   },
   MessageScheduled: (data) => scheduling('scheduled', data, 'Scheduled for'),
   MessageRescheduled: (data, { people }, actor) =>
-    scheduling('rescheduled', data, `Rescheduled by ${byWhom(actor, people)} for`),
+    scheduling('rescheduled', data, `Rescheduled by ${personOf(actor, people)} for`),
   RecipientsHeld: ({ recipientIds, until, ...held }, view) => ({
     type: 'held',
     sentence: `Held for ${view.nameOf(recipientIds)}: ${explainHold({ ...held, until }, view.message.expiresAt)}`,
@@ -254,9 +265,10 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
   RecipientExpired: ending('expired', 'Expired for'),
   RecipientFailed: ending('failed', 'Failed for'),
   RecipientSuppressed: ending('suppressed', 'Not sent to', ' Remove the suppression to send to this address again.'),
-  RecipientCancelled: (data, view, actor) => {
-    const told = ending('cancelled', 'Cancelled for')(data, view, actor);
-    return { ...told, sentence: told.sentence.replace(/\.$/, ` (by ${byWhom(actor, view.people)}).`) };
+  RecipientCancelled: ({ recipientId, reason }, view, actor) => {
+    const who = personOf(actor, view.people);
+    const sentence = `${view.opening('Cancelled for', [recipientId])} by ${who}${afterCancelled(reason)}.`;
+    return { type: 'cancelled', sentence, facts: { reason } };
   },
   RecipientOpened: explainOpened,
   RecipientClicked: explainClicked,
@@ -272,7 +284,7 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
   }),
   RecipientsResent: ({ recipientIds, resentAs }, { nameOf, people }, actor) => ({
     type: 'resent',
-    sentence: `Sent again to ${nameOf(recipientIds)} by ${byWhom(actor, people)}, as ${resentAs}.`,
+    sentence: `Sent again to ${nameOf(recipientIds)} by ${personOf(actor, people)}, as ${resentAs}.`,
     facts: { recipient_ids: recipientIds, resent_as: resentAs },
   }),
   RecipientUnsubscribed: ({ recipientId, method, topicId }, view) => {

@@ -1,12 +1,5 @@
 import type { Finding } from '../../../../domain/analysis/analysis.ts';
-import {
-  actorOf,
-  atTime,
-  byWhom,
-  listed,
-  memberInWords,
-  type Names as People,
-} from '../../../../domain/audit/report/words.ts';
+import { actorOf, atTime, listed, type Names as People } from '../../../../domain/audit/report/words.ts';
 import { isId } from '../../../../domain/kernel/ids.ts';
 import {
   type ExistingMessage,
@@ -17,7 +10,7 @@ import {
 import type { LoadedContents, ToldAnalysis } from '../../../../domain/ports/contents.ts';
 import type { WebhookDelivery, WebhookTry } from '../../../../domain/ports/webhooks.ts';
 import type { VerificationMethod } from '../../../../domain/sending-domain/events.ts';
-import { explainEvent, SEVERAL_SUPPRESSED, SUPPRESSED } from './events.ts';
+import { explainEvent, personOf, SEVERAL_SUPPRESSED, SUPPRESSED } from './events.ts';
 import {
   briefView,
   createView,
@@ -69,7 +62,7 @@ const keySentence = ({ message, people }: View, { keyName }: Circumstances): str
   const { accepted, environment } = message;
   const name = keyName === null ? accepted.keyId : `"${keyName}" (${accepted.keyId})`;
   const where = environment === 'test' ? 'Test environment: nothing is sent and the outcome is simulated.' : '';
-  const who = isMember(message) ? memberInWords(accepted.keyId, people) : `API key ${name}`;
+  const who = isMember(message) ? (people.get(accepted.keyId) ?? `Member ${accepted.keyId}`) : `API key ${name}`;
   const may = isMember(message) ? 'is a member with permission to send' : 'is valid and has permission to send';
   return `${who} ${may}. ${where}`.trimEnd();
 };
@@ -117,7 +110,7 @@ const explainRequest = (view: View, circumstances: Circumstances): readonly Expl
   const repeat = accepted.idempotent ? SAFE_TO_REPEAT : UNSAFE_TO_REPEAT;
   const named = requestId === null ? 'The request' : `Request ${requestId}`;
   return [
-    step('requested', `${named} came from ${byWhom(actor, view.people)} ${repeat}.`, {
+    step('requested', `${named} came from ${personOf(actor, view.people)} ${repeat}.`, {
       ...(requestId === null ? {} : { request_id: requestId }),
       idempotency_key_used: accepted.idempotent,
     }),
