@@ -14,7 +14,7 @@ import { useShortcuts } from '../data/shortcuts.ts';
 import { count, useTimes } from '../data/time.ts';
 import { AccessReview } from './access-review.tsx';
 import { LogState, useNewest } from './checks.tsx';
-import { EntryDetails, EntryRow, type Names } from './entry.tsx';
+import { EntryDetails, EntryRow, type Names, showsAddresses } from './entry.tsx';
 import { type AuditSearch, AuditSearchBar, logQuery, searchOf } from './search.tsx';
 
 /** Explains how to verify an export elsewhere, and offers the file. */
@@ -63,28 +63,57 @@ const Folded = ({ number }: { readonly number: number }): JSX.Element => (
   </a>
 );
 
-interface LogProps {
-  /** True if nothing but events of workers is left out. */
+const isSameView = (one: AuditEntry, other: AuditEntry): boolean =>
+  [one, other].every(showsAddresses) && one.actor.type === other.actor.type && one.actor.id === other.actor.id;
+
+interface RunsOptions {
+  readonly dayOf: (time: string) => string;
+  /** True: views of lists by the same person or key, one after the other, are one run. */
   readonly isFolded: boolean;
+  readonly selected: string | undefined;
+}
+
+/** Entries that share a row. A run with the selected entry is unfolded. */
+const runsOf = (entries: readonly AuditEntry[], { dayOf, isFolded, selected }: RunsOptions) => {
+  const runs: AuditEntry[][] = [];
+  for (const entry of entries) {
+    const run = runs.at(-1);
+    const before = run?.at(-1);
+    const goesOn =
+      before !== undefined && isSameView(before, entry) && dayOf(before.occurred_at) === dayOf(entry.occurred_at);
+    if (isFolded && goesOn) run?.push(entry);
+    else runs.push([entry]);
+  }
+  return runs.flatMap((run) => (run.some(({ event_id: id }) => id === selected) ? run.map((entry) => [entry]) : [run]));
+};
+
+interface LogProps {
+  readonly search: AuditSearch;
   readonly entries: readonly AuditEntry[];
   readonly names: Names;
   readonly selected: string | undefined;
 }
 
-const Log = ({ isFolded, entries, names, selected }: LogProps): JSX.Element => {
+const Log = ({ search, entries, names, selected }: LogProps): JSX.Element => {
   const times = useTimes();
+  const isFiltered = Object.keys(search.filters).length > 0;
+  const runs = runsOf(entries, { dayOf: times.day, isFolded: !isFiltered, selected });
   return (
     <>
-      {entries.map((entry, index) => {
+      {runs.map((run, index) => {
+        const [entry] = run;
+        if (entry === undefined) return null;
         const day = times.day(entry.occurred_at);
-        const before = entries[index - 1];
+        const before = runs[index - 1]?.at(-1);
         const isFirst = before === undefined || times.day(before.occurred_at) !== day;
-        const folded = isFolded && before !== undefined ? before.leaf_index - entry.leaf_index - 1 : 0;
+        // Nothing but events of workers is left out.
+        const hasGap = !isFiltered && !search.hasWorkers && before !== undefined;
+        const folded = hasGap ? before.leaf_index - entry.leaf_index - 1 : 0;
         return (
           <Fragment key={entry.event_id}>
             {folded > 0 && <Folded number={folded} />}
             {isFirst && <div class="day flex line">{day}</div>}
-            <EntryRow entry={entry} names={names} isSelected={entry.event_id === selected} />
+            <EntryRow run={run} entry={entry} names={names} isSelected={entry.event_id === selected} />
           </Fragment>
         );
       })}
@@ -176,12 +205,11 @@ const Entries = ({ search, list, newest }: EntriesProps): JSX.Element => {
   const selected = entries.find(({ event_id: id }) => id === query.get('entry'));
   useSelection(entries, selected);
   if (entries.length === 0 && !list.hasNextPage) return <NoEntries search={search} />;
-  const isFolded = !search.hasWorkers && Object.keys(search.filters).length === 0;
   return (
     <div class="log-beside-entry frame">
       <div class={`al ${list.isPlaceholderData ? 'dim' : ''}`}>
         <News list={list} />
-        <Log isFolded={isFolded} entries={entries} names={names} selected={selected?.event_id} />
+        <Log search={search} entries={entries} names={names} selected={selected?.event_id} />
         {list.hasNextPage && (
           <button type="button" class="btn more" disabled={list.isFetching} onClick={() => void list.fetchNextPage()}>
             {list.isFetching ? 'Loading' : 'Show older'}

@@ -42,8 +42,13 @@ const actorOf = ({ actor }: AuditEntry, names: Names): string => {
   return name === undefined ? `${shown.charAt(0).toUpperCase()}${shown.slice(1)}` : shown;
 };
 
+/** True if a list or page showed addresses of recipients to the actor. */
+export const showsAddresses = ({ type, data }: AuditEntry): boolean => type === 'DataRead' && data.what === 'addresses';
+
 /** The name of what an entry is about, or else its id; null: the actor itself, or the organization. */
-const subjectOf = ({ subject, actor, data, type }: AuditEntry, names: Names): string | null => {
+const subjectOf = (entry: AuditEntry, names: Names): string | null => {
+  const { subject, actor, data, type } = entry;
+  if (showsAddresses(entry)) return String(data.subjectId);
   if (type === 'AuditExported') return `entries ${count(Number(data.from))} to ${count(Number(data.to))}`;
   if (subject === null || subject.id === actor.id) return null;
   return subject.name ?? names.get(subject.id) ?? subject.id;
@@ -53,13 +58,17 @@ const subjectOf = ({ subject, actor, data, type }: AuditEntry, names: Names): st
 const originOf = ({ address }: AuditEntry): string | null => (address === null ? null : `from ${address}`);
 
 interface RowProps {
+  /** Entries that the row stands for. */
+  readonly run: readonly AuditEntry[];
+  /** The newest of them. */
   readonly entry: AuditEntry;
   readonly names: Names;
   readonly isSelected: boolean;
 }
 
-export const EntryRow = ({ entry, names, isSelected }: RowProps): JSX.Element => {
+export const EntryRow = ({ run, entry, names, isSelected }: RowProps): JSX.Element => {
   const times = useTimes();
+  const oldest = run.length > 1 ? run.at(-1) : undefined;
   return (
     <a
       class="line hoverable"
@@ -77,7 +86,11 @@ export const EntryRow = ({ entry, names, isSelected }: RowProps): JSX.Element =>
       <span class="what">
         <bdi>{actorOf(entry, names)}</bdi> {entry.action}
         <small>
-          <bdi class="ell">{subjectOf(entry, names) ?? originOf(entry) ?? ''}</bdi>
+          {oldest === undefined ? (
+            <bdi class="ell">{subjectOf(entry, names) ?? originOf(entry) ?? ''}</bdi>
+          ) : (
+            `${count(run.length)} times since ${times.clock(oldest.occurred_at)}`
+          )}
         </small>
       </span>
       <code>{count(entry.leaf_index)}</code>

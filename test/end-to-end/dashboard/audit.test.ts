@@ -147,6 +147,31 @@ describe.skipIf(chromiumIsMissing)('the audit log screen', () => {
     await close();
   });
 
+  test('folds the lists that one person was shown, and unfolds them when they are selected', async () => {
+    const developer = await dashboard.openAs('developer', WIDE);
+    const { data } = (await dashboard.api.get('/v1/messages')).body;
+    for (const path of ['messages', `messages/${data[0].id}`, `messages/${data[0].id}/events`, 'suppressions']) {
+      expect((await developer.page.request.get(`/v1/${path}`)).status()).toBe(200);
+    }
+    await developer.close();
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/audit');
+    const views = page.getByRole('link', { name: /The developer was shown addresses/ });
+    const folded = views.filter({ hasText: /\d times since \d\d:\d\d:\d\d/ }).first();
+    await folded.waitFor();
+    const rows = await views.count();
+    await folded.click();
+    await views.filter({ hasText: /GET \/v1\/messages\/:id\/events/ }).waitFor();
+    expect(await views.count()).toBeGreaterThan(rows);
+    await page.getByLabel('Kind').selectOption('reads');
+    await page.waitForURL(/kind=reads/);
+    await expect.poll(() => folded.count()).toBe(0);
+    expect(await views.count()).toBeGreaterThan(rows);
+    // The browser logs the 409 of a proof that does not exist yet.
+    expect(complaints.filter((one) => !one.includes('409'))).toEqual([]);
+    await close();
+  });
+
   test('finds entries by typed text, signs on demand, and offers export and report as files', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/audit');
