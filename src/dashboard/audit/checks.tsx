@@ -7,7 +7,7 @@ import { Icon, Mark, Pill } from '../components/icons.tsx';
 import { Download } from '../components/screen.tsx';
 import { Fault } from '../components/states.tsx';
 import { ApiFault, request } from '../data/api.ts';
-import { client, useResource } from '../data/queries.ts';
+import { reloadChanged, useResource } from '../data/queries.ts';
 import { count, useTimes } from '../data/time.ts';
 import { type Check, canCheck, checkLog, checkProof, forgetTrustedLog, type LogCheck } from './verification.ts';
 
@@ -65,7 +65,7 @@ const SignNow = (): JSX.Element => {
   const sign = async (): Promise<void> => {
     try {
       await request('/v1/audit/checkpoints', { method: 'POST' });
-      await client.invalidateQueries();
+      await reloadChanged();
     } catch (refused) {
       setError(refused instanceof Error ? refused : new Error(String(refused)));
     }

@@ -2,7 +2,7 @@ import { type ComponentChildren, Fragment, type JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type OperationName, useMay } from '../data/access.ts';
 import { useHold } from '../data/location.ts';
-import { client } from '../data/queries.ts';
+import { reloadChanged } from '../data/queries.ts';
 import { focusScreen } from '../data/shortcuts.ts';
 import { useTimes } from '../data/time.ts';
 import { useAsOf } from './as-of.tsx';
@@ -42,7 +42,7 @@ export const ActButton = ({ word, icon, isSmall = false, operation, act }: ActBu
     try {
       await act();
       setRefusal(null);
-      await client.invalidateQueries();
+      await reloadChanged();
     } catch (error) {
       setRefusal(error instanceof Error ? error.message : String(error));
     } finally {
@@ -297,7 +297,7 @@ export const Action = (props: ActionProps): JSX.Element => {
       setError(null);
       if (left === undefined) close();
       else setOutcome(left);
-      await client.invalidateQueries();
+      await reloadChanged();
     } catch (refused) {
       setError(refused instanceof Error ? refused : new Error(String(refused)));
     } finally {

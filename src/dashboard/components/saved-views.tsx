@@ -6,7 +6,7 @@ import { useMay } from '../data/access.ts';
 import { request } from '../data/api.ts';
 import { session } from '../data/credentials.ts';
 import { currentEnvironment, linkTo, usePlace } from '../data/location.ts';
-import { client, useResource } from '../data/queries.ts';
+import { reloadChanged, useResource } from '../data/queries.ts';
 import { useStore } from '../data/store.ts';
 import { Icon } from './icons.tsx';
 import { Fault } from './states.tsx';
@@ -31,7 +31,7 @@ const isSame = (one: SerializedView, other: SerializedView): boolean =>
 const change = async (changed: (views: Views) => Views): Promise<void> => {
   const { data } = await request<List<SerializedView>>(PATH);
   await request(PATH, { method: 'PUT', body: { views: changed(data) } });
-  await client.invalidateQueries({ queryKey: [PATH] });
+  await reloadChanged({ queryKey: [PATH] });
 };
 
 const queryOf = (query: URLSearchParams): string => {

@@ -4,6 +4,7 @@ import {
   type Query as KeptQuery,
   keepPreviousData,
   QueryClient,
+  type QueryFilters,
   QueryObserver,
   type QueryObserverResult,
 } from '@tanstack/query-core';
@@ -101,6 +102,17 @@ const noteFailing = (): void => {
   if (since !== before.since || againAt !== before.againAt || why !== before.why) unread.set({ since, againAt, why });
 };
 client.getQueryCache().subscribe(noteFailing);
+
+/**
+ * Reads again after a change. A first load under way may have read before the change, and an invalidation joins it: what it
+ * loads is read once more.
+ */
+export const reloadChanged = async (changed: QueryFilters = {}): Promise<void> => {
+  const loading = client.getQueryCache().findAll({ ...changed, fetchStatus: 'fetching' });
+  const first = new Set(loading.filter(({ state }) => state.data === undefined));
+  await client.invalidateQueries(changed);
+  if (first.size > 0) await client.invalidateQueries({ predicate: (query) => first.has(query) });
+};
 
 const keyOf = (path: string, query: Query) => [path, query, currentEnvironment()];
 

@@ -9,7 +9,7 @@ import { ApiButton, Crumb } from '../components/screen.tsx';
 import { Fault, ScreenFault, Skeleton } from '../components/states.tsx';
 import { request, urlOf } from '../data/api.ts';
 import { linkTo, navigate } from '../data/location.ts';
-import { client, removeResource, useResource } from '../data/queries.ts';
+import { reloadChanged, removeResource, useResource } from '../data/queries.ts';
 import { createStore, useStore } from '../data/store.ts';
 import { duration, useTimes } from '../data/time.ts';
 import { AUTHENTICATION, nameOf, RecordRow, RecordStatus, RecordToFix, standingOf, zoneFile } from './domains.tsx';
@@ -49,7 +49,7 @@ export const useCheck = (domainId: string, domain: SerializedDomain | undefined)
       const checked = await request<SerializedDomain>(`/v1/domains/${domainId}/verify`, { method: 'POST' });
       setError(null);
       asking.set(isDone(checked) ? null : { domainId, left, answeredAt: Date.now() });
-      await client.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[0]).startsWith('/v1/domains') });
+      await reloadChanged({ predicate: ({ queryKey }) => String(queryKey[0]).startsWith('/v1/domains') });
     } catch (refused) {
       setError(refused instanceof Error ? refused : new Error(String(refused)));
       asking.set(null);

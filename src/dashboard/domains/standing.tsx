@@ -14,7 +14,7 @@ import { Fault } from '../components/states.tsx';
 import { useMay } from '../data/access.ts';
 import { request } from '../data/api.ts';
 import { linkTo, useHold } from '../data/location.ts';
-import { client, useResource } from '../data/queries.ts';
+import { reloadChanged, useResource } from '../data/queries.ts';
 import { count, useTimes } from '../data/time.ts';
 
 /** Bounce and complaint rates of a sender's bulk mail, compared with the limits. */
@@ -133,7 +133,7 @@ export const DomainSettings = ({ domain }: { readonly domain: Past<SerializedDom
       setError(null);
       setSaved(true);
       setTouched(false);
-      await client.invalidateQueries();
+      await reloadChanged();
     } catch (refused) {
       setError(refused instanceof Error ? refused : new Error(String(refused)));
     }

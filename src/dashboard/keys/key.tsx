@@ -11,7 +11,7 @@ import { Fault, ScreenFault, Skeleton } from '../components/states.tsx';
 import { urlOf } from '../data/api.ts';
 import { linkTo } from '../data/location.ts';
 import { useDomainNames } from '../data/names.ts';
-import { client, useResource } from '../data/queries.ts';
+import { reloadChanged, useResource } from '../data/queries.ts';
 import { ago, count, duration, useTimes } from '../data/time.ts';
 import { KeyHistory, useKeyHistory } from './history.tsx';
 import { EditKey, RevokeKey, RotateKey } from './keys.tsx';
@@ -45,7 +45,7 @@ const Grace = ({ end }: { readonly end: string }): JSX.Element => {
     return () => clearInterval(timer);
   }, [end]);
   useEffect(() => {
-    if (isOver) void client.invalidateQueries();
+    if (isOver) void reloadChanged();
   }, [isOver]);
   if (isOver) return <>grace period over</>;
   return (

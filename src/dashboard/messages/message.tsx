@@ -10,7 +10,7 @@ import { request, urlOf } from '../data/api.ts';
 import { onEvents } from '../data/live.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { isMemberId, shortId, useDomainNames, useSenderNames } from '../data/names.ts';
-import { client, useResource } from '../data/queries.ts';
+import { client, reloadChanged, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
 import { count, inZone, useTimes } from '../data/time.ts';
 import { MessageAttachments, MessageHeaders, MessagePreview, MessageRaw, MessageText } from './content.tsx';
@@ -132,7 +132,7 @@ const CancelButton = ({ message }: { readonly message: SerializedMessage }): JSX
     } catch (refused) {
       setError(refused instanceof Error ? refused : new Error(String(refused)));
     }
-    await client.invalidateQueries();
+    await reloadChanged();
   };
   return (
     <>
@@ -265,7 +265,7 @@ const useUpdates = (id: string): void => {
     () =>
       onEvents((events) => {
         if (!events.some(({ data }) => 'message_id' in data && data.message_id === id)) return;
-        void client.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[0]).includes(id) });
+        void reloadChanged({ predicate: ({ queryKey }) => String(queryKey[0]).includes(id) });
       }),
     [id],
   );

@@ -11,7 +11,7 @@ import { Empty, Fault, ScreenFault, Skeleton } from '../components/states.tsx';
 import { request, urlOf } from '../data/api.ts';
 import { navigate, usePlace, withParameters } from '../data/location.ts';
 import { hostOf } from '../data/names.ts';
-import { client, useList, useNews, useResource } from '../data/queries.ts';
+import { reloadChanged, useList, useNews, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
 import { count, dueAt, duration, useTimes } from '../data/time.ts';
 import { stateOf, WebhookDelivery } from './delivery.tsx';
@@ -83,7 +83,7 @@ export const ReplayBar = ({ webhook }: { readonly webhook: SerializedWebhook }):
     try {
       await request(`${path}/replay`, { method: 'POST', body });
       setProblem(null);
-      await client.invalidateQueries();
+      await reloadChanged();
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
     }

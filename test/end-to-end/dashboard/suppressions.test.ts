@@ -77,6 +77,35 @@ describe.skipIf(chromiumIsMissing)('the suppression screens', () => {
     await close();
   });
 
+  test('list an address that was added while the list was still loading', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    let answer = (): void => undefined;
+    const added = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route(
+      '**/v1/suppressions?**',
+      async (route) => {
+        const response = await route.fetch();
+        await added;
+        await route.fulfill({ response });
+      },
+      { times: 1 },
+    );
+    const read = page.waitForRequest('**/v1/suppressions?**');
+    await page.goto('/dashboard/suppressions');
+    await read;
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByRole('textbox', { name: 'Addresses' }).fill('during@example.net');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByText('1 added.').waitFor();
+    answer();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('during@example.net', { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('add, remove, import and export addresses, within their content security policy', async () => {
     const folder = await newDataDir();
     const file = join(folder.path, 'list.csv');
