@@ -153,7 +153,8 @@ export const EditKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JSX.
   };
   return (
     <Action
-      word="Edit"
+      word="Save"
+      opener="Edit"
       operation="PATCH /v1/api-keys/:id"
       icon="sliders"
       tone="plain"

@@ -108,7 +108,8 @@ export const ChangeOrganization = ({
   };
   return (
     <Action
-      word="Change"
+      word="Save"
+      opener="Change"
       operation="PATCH /v1/organization"
       icon="sliders"
       tone="plain"

@@ -160,8 +160,23 @@ export const SignInAtProvider = ({ host }: NonNullable<SignInMethods['oidc']>): 
   <ProviderButton word={`Sign in with ${host}`} chooses={false} />
 );
 
+export type CaptureState = Pick<NonNullable<SignInMethods['mailed_link']>, 'is_captured'>;
+
+/** Tells people where to find the link. */
+export const Whereabouts = ({ is_captured }: CaptureState): JSX.Element =>
+  is_captured ? (
+    <p class="small">
+      Mail is captured and not sent: the link is in the <a href={linkTo('/inbox')}>inbox</a>, where only a signed-in
+      owner can read it. The operator can print a link for any member: <code>outbox members</code>.
+    </p>
+  ) : (
+    <p class="small">
+      The link works once, for 15 minutes. This page does not reveal whether an address belongs to a member.
+    </p>
+  );
+
 /** Mails the member a link for each of their organizations: only the owner of the address can open them. */
-const SwitchByMail = ({ email }: { readonly email: string }): JSX.Element => {
+const SwitchByMail = ({ email, ...captured }: CaptureState & { readonly email: string }): JSX.Element => {
   const [isAsked, setAsked] = useState(false);
   const [refusal, setRefusal] = useState<string | null>(null);
   const ask = async (): Promise<void> => {
@@ -174,10 +189,13 @@ const SwitchByMail = ({ email }: { readonly email: string }): JSX.Element => {
   };
   if (isAsked) {
     return (
-      <p role="status">
-        A sign-in link for each of your organizations is on its way to <bdi>{email}</bdi>. Open the one of the
-        organization that you want to work in.
-      </p>
+      <div role="status">
+        <p>
+          A sign-in link for each of your organizations is on its way to <bdi>{email}</bdi>. Open the link of the one
+          that you want to work in. An organization without a verified domain cannot mail a link: ask its owner for one.
+        </p>
+        {captured.is_captured && <Whereabouts is_captured />}
+      </div>
     );
   }
   return (
@@ -201,5 +219,5 @@ export const SwitchOrganization = (): JSX.Element | null => {
     request<SignInMethods>('/v1/session/methods', { signal, environment: 'live' }),
   );
   if (data?.oidc) return <ProviderButton word="Switch organization" chooses />;
-  return data?.mailed_link && email !== null ? <SwitchByMail email={email} /> : null;
+  return data?.mailed_link && email !== null ? <SwitchByMail email={email} {...data.mailed_link} /> : null;
 };

@@ -5,12 +5,20 @@ import type { SignInMethods } from '../../http/resources/members/session.ts';
 import { Icon } from '../components/icons.tsx';
 import { ApiFault, request } from '../data/api.ts';
 import { enterKey, environmentOfKey } from '../data/credentials.ts';
-import { currentEnvironment, linkTo, navigate, type Place, withParameters } from '../data/location.ts';
+import { currentEnvironment, navigate, type Place, withParameters } from '../data/location.ts';
 import { signInWith } from '../data/session.ts';
 import { useStore } from '../data/store.ts';
 import { Logo } from '../shell/shell.tsx';
 import { OfferPasskey, SignInByPasskey } from './presence.tsx';
-import { choices, choose, comeBack, ProviderProblem, SignInAtProvider } from './provider.tsx';
+import {
+  type CaptureState,
+  choices,
+  choose,
+  comeBack,
+  ProviderProblem,
+  SignInAtProvider,
+  Whereabouts,
+} from './provider.tsx';
 
 /** Sign-in methods. Only those that the service offers are shown. */
 
@@ -30,21 +38,6 @@ const linkProblemOf = (error: unknown): string => {
     return 'Too many links were requested from your network. Try again in a minute.';
   return `Something went wrong: ${String(error instanceof Error ? error.message : error)}`;
 };
-
-type CaptureState = Pick<NonNullable<SignInMethods['mailed_link']>, 'is_captured'>;
-
-/** Tells people where to find the link. */
-const Whereabouts = ({ is_captured }: CaptureState): JSX.Element =>
-  is_captured ? (
-    <p class="small">
-      Mail is captured and not sent: the link is in the <a href={linkTo('/inbox')}>inbox</a>, where only a signed-in
-      owner can read it. The operator can print a link for any member: <code>outbox members</code>.
-    </p>
-  ) : (
-    <p class="small">
-      The link works once, for 15 minutes. This page does not reveal whether an address belongs to a member.
-    </p>
-  );
 
 const SignInByMail = (captured: CaptureState): JSX.Element => {
   const [email, setEmail] = useState('');

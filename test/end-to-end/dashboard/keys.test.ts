@@ -53,7 +53,7 @@ describe.skipIf(chromiumIsMissing)('the API key screens', () => {
     await dialog.getByLabel('Networks').fill('127.0.0.0/8\n2001:db8::/32');
     await dialog.getByLabel('messages sent').fill('7');
     expect(await look(page, 'key-edit')).toEqual(FINE);
-    await dialog.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { level: 1, name: 'Shop <b>two</b>' }).waitFor();
     expect((await api.get(`/v1/api-keys/${made.id}`)).body).toMatchObject({
       permissions: ['send', 'read'],
@@ -63,7 +63,7 @@ describe.skipIf(chromiumIsMissing)('the API key screens', () => {
     });
     await page.getByRole('button', { name: 'Edit' }).click();
     await dialog.getByLabel('Networks').fill('not a network');
-    await dialog.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog
       .getByRole('alert')
       .getByText(/allowed_cidrs/)

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { eventually } from '../../support/api-client.ts';
 import { look, openWindow, type Window } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
+import { operator } from '../../support/operator.ts';
 import { FINE, type Size, startDashboard, WIDE, WINDOWS } from './support.ts';
 
 describe.skipIf(chromiumIsMissing)('members', () => {
@@ -85,14 +86,14 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await dialog.getByLabel(/^SMTP/).selectOption('valid HTML only');
     await dialog.getByLabel('Time zone').fill('Europe/Nowhere');
     expect(await look(page, 'settings-change')).toEqual(FINE);
-    await dialog.getByRole('button', { name: 'Change' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog
       .getByRole('alert')
       .getByText(/timezone/)
       .first()
       .waitFor();
     await dialog.getByLabel('Time zone').fill('Europe/Oslo');
-    await dialog.getByRole('button', { name: 'Change' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('after 1 h of inactivity').waitFor();
     await page.getByText('/v1: any HTML that a browser shows; ').waitFor();
     const { body } = await dashboard.api.get('/v1/organization');
@@ -155,6 +156,43 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await page.goto('/dashboard/messages');
     const notice = page.locator('.lr', { hasText: 'Your sign-in link' }).first();
     await notice.getByText('service', { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('of two organizations switch between them by the mailed link', async () => {
+    const { organization_id: id } = await operator(dashboard.place, 'organizations', 'create', '--name', 'Second Ltd');
+    const email = 'two@example.net';
+    await dashboard.api.post('/v1/members', { email, name: 'Two', role: 'analyst' }).then(async ({ body }) => {
+      const { page, close } = await open(WIDE);
+      await page.goto(`/dashboard/sign-in${new URL(body.link.url).hash}`);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText('analyst', { exact: true }).waitFor();
+      await close();
+    });
+    const elsewhere = ['--organization', id, '--email', email, '--role', 'developer', '--name', 'Two'];
+    const { link } = await operator(dashboard.place, 'members', 'invite', ...elsewhere);
+    const { page, complaints, close } = await open(WIDE);
+    await page.goto(`/dashboard/sign-in${new URL(link).hash}`);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('Second Ltd').first().waitFor();
+    await page.goto('/dashboard/settings');
+    await page.getByRole('button', { name: 'Switch organization by mail' }).click();
+    await page.getByText('Mail is captured and not sent: the link is in the inbox').waitFor();
+    expect(await look(page, 'settings-switch')).toEqual(FINE);
+
+    const owner = await dashboard.openAs('owner', WIDE);
+    await owner.page.goto('/dashboard/inbox?to=two%40example.net');
+    await owner.page
+      .getByRole('link', { name: /Your sign-in link/ })
+      .first()
+      .click();
+    const text = await owner.page.locator('pre', { hasText: '#ob_link_' }).innerText();
+    await owner.close();
+    await page.goto(`/dashboard/sign-in${/#ob_link_\w+/.exec(text)?.[0]}`);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('analyst', { exact: true }).waitFor();
+    expect(await page.getByText('Second Ltd').count()).toBe(0);
     expect(complaints).toEqual([]);
     await close();
   });
