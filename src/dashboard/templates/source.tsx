@@ -61,6 +61,9 @@ const ofFinding = ({ severity, message, fix, source }: Finding): Problem => ({
 const isSame = (left: Problem, right: Problem): boolean =>
   left.field === right.field && left.line === right.line && left.column === right.column;
 
+/** A variable of the draft that is only missing in the preview: what to do about it. */
+const asExample = (told: string): string => told.replace(/^variables\.(\S+) is required$/, 'enter an example of $1');
+
 /** Problems from a rejection replace those of the analysis, which is older. */
 export const problemsOf = (error: Error | null, rendered: SerializedRendering | null): readonly Problem[] => {
   if (error === null && rendered !== null) {
@@ -69,7 +72,7 @@ export const problemsOf = (error: Error | null, rendered: SerializedRendering | 
     return [...problems, ...others];
   }
   if (error === null) return [];
-  const details = error instanceof ApiFault ? Object.values(error.details).flat() : [];
+  const details = error instanceof ApiFault ? Object.values(error.details).flat().map(asExample) : [];
   return (details.length === 0 ? [error.message] : details).map(problemOf);
 };
 
@@ -97,7 +100,16 @@ const colors = HighlightStyle.define([
 const look = EditorView.theme({
   '&': { height: '100%', color: 'var(--text)', backgroundColor: 'var(--bg-raised)', fontSize: '12px' },
   // Uses `:focus-within` as well, because the editor sets its own class a moment later.
-  '&.cm-focused, &:focus-within': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+  '&.cm-focused, &:focus-within': { outline: 'none' },
+  // An outline would lie below the line numbers and the marked line.
+  '&.cm-focused::after, &:focus-within::after': {
+    content: '""',
+    position: 'absolute',
+    inset: '0',
+    zIndex: '400',
+    border: '2px solid var(--accent)',
+    pointerEvents: 'none',
+  },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '20px', letterSpacing: '-0.01em' },
   '.cm-content': { padding: '8px 0 12px', caretColor: 'var(--text)' },
   '.cm-cursor': { borderLeftColor: 'var(--text)' },
