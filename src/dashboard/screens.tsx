@@ -36,6 +36,18 @@ export const SCREENS: readonly Screen[] = [
     load: async () => (await import('./messages/message.tsx')).Message,
   },
   {
+    path: /^\/inbound$/,
+    title: 'Inbound',
+    needs: ['GET /v1/inbound'],
+    load: async () => (await import('./inbound/inbound.tsx')).Inbound,
+  },
+  {
+    path: /^\/inbound\/([^/]+)$/,
+    title: 'Inbound message',
+    needs: ['GET /v1/inbound/:id'],
+    load: async () => (await import('./inbound/message.tsx')).InboundMessage,
+  },
+  {
     path: /^\/events$/,
     title: 'Events',
     needs: ['GET /v1/events'],

@@ -13,6 +13,7 @@ import { reloadChanged, removeResource, useResource } from '../data/queries.ts';
 import { createStore, useStore } from '../data/store.ts';
 import { duration, useTimes } from '../data/time.ts';
 import { AUTHENTICATION, nameOf, RecordRow, RecordStatus, RecordToFix, standingOf, zoneFile } from './domains.tsx';
+import { Receiving } from './receiving.tsx';
 import { DomainSettings, DomainStanding } from './standing.tsx';
 
 /** Checks a domain's DNS on demand and repeats the check while records are being published. */
@@ -332,6 +333,7 @@ export const Domain = ({ id }: { readonly id: string }): JSX.Element => {
         <div class="stack">
           <Records domain={domain} />
           <DkimKeys domain={domain} />
+          <Receiving domain={domain} />
           <DomainSettings domain={domain} />
         </div>
         <aside class="stack" aria-label="Standing">

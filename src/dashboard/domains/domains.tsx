@@ -192,7 +192,7 @@ export const RecordRow = ({ record }: { readonly record: DomainRecord }): JSX.El
 
 const AddDomain = (): JSX.Element => {
   const add = async (form: FormData): Promise<undefined> => {
-    const body = { name: String(form.get('name')).trim() };
+    const body = { name: String(form.get('name')).trim(), inbound: { mx: form.has('mx') } };
     const { id } = await request<SerializedDomain>('/v1/domains', { method: 'POST', body });
     navigate(linkTo(`/domains/${id}`));
   };
@@ -205,6 +205,13 @@ const AddDomain = (): JSX.Element => {
       <label class="row">
         Domain name
         <input class="inp" name="name" required maxLength={253} placeholder="mail.example.com" spellcheck={false} />
+      </label>
+      <label class="opt">
+        <input type="checkbox" name="mx" />
+        <span>
+          Receive mail
+          <small>mail to any address of the domain comes here, for example replies; you publish an MX record</small>
+        </span>
       </label>
     </Action>
   );

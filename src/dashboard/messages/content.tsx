@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SerializedMessageContent } from '../../http/resources/messages/message.ts';
 import { CopyButton, Fact, Facts } from '../components/facts.tsx';
@@ -71,7 +71,7 @@ interface ReadResult<T> {
 }
 
 /** Shows the data, or the reason why it could not be loaded. */
-const shown = <T,>({ data, error }: ReadResult<T>, show: (data: T) => JSX.Element): JSX.Element => {
+export const shown = <T,>({ data, error }: ReadResult<T>, show: (data: T) => JSX.Element): JSX.Element => {
   if (error !== null) return <Gone error={error} />;
   return data === undefined ? <Skeleton rows={4} /> : show(data);
 };
@@ -183,35 +183,39 @@ const CopyHtml = ({ id }: { readonly id: string }): JSX.Element | null => {
   return html === null ? null : <CopyButton text={html} label="Copy the HTML" />;
 };
 
-const Frame = ({ id, isTest }: { readonly id: string; readonly isTest: boolean }): JSX.Element => {
+interface PreviewProps {
+  /** Path of the document. */
+  readonly path: string;
+  /** Said while remote images are loaded. */
+  readonly loaded: string;
+  /** Said while they are not. */
+  readonly blocked: string;
+  /** Buttons next to the choice of looks. */
+  readonly children: ComponentChildren;
+}
+
+const Frame = ({ path, loaded, blocked, children }: PreviewProps): JSX.Element => {
   const looks = useLooks();
   const [hasImages, loadImages] = useState(false);
-  const source = urlOf(`/v1/messages/${id}/preview`, {
+  const environment = environmentOf(usePlace());
+  const source = urlOf(path, {
     images: hasImages ? 'remote' : null,
-    environment: isTest ? 'test' : null,
+    environment: environment === 'test' ? environment : null,
   });
   return (
     <div class="pv frame">
       <div class="pvbar flex line wrap">
         <LooksChoice looks={looks} />
         <span class="sp" />
-        <span class="cp">
-          <CopyHtml id={id} />
-        </span>
-        <DownloadSource id={id} />
+        {children}
       </div>
       <div class="shield flex line">
         <Icon name="shield" />
         {hasImages ? (
-          <span>
-            Sandboxed: no scripts or forms. Remote images are loaded. The tracking image does not count an open.
-          </span>
+          <span>Sandboxed: no scripts or forms. Remote images are loaded. {loaded}</span>
         ) : (
           <>
-            <span>
-              Sandboxed: no scripts, forms or network. Remote images are not loaded, so a preview is not recorded as an
-              open.
-            </span>
+            <span>Sandboxed: no scripts, forms or network. Remote images are not loaded, {blocked}.</span>
             <button type="button" class="lnk" onClick={() => loadImages(true)}>
               Load images
             </button>
@@ -225,16 +229,35 @@ const Frame = ({ id, isTest }: { readonly id: string; readonly isTest: boolean }
   );
 };
 
-export const MessagePreview = ({ id }: { readonly id: string }): JSX.Element => {
-  const environment = environmentOf(usePlace());
-  if (useStore(session)) return <Frame id={id} isTest={environment === 'test'} />;
+/** @param text shown to keys, which cannot load the document. */
+export const MailPreview = ({ text, ...frame }: PreviewProps & { readonly text: JSX.Element }): JSX.Element => {
+  if (useStore(session)) return <Frame {...frame} />;
+  const [, kind = ''] = /^\/v1\/(\w+)\//.exec(frame.path) ?? [];
   return (
     <div class="stack aside">
       <Notice tone="mute" state="accepted">
         <b>Sign in as a member to see the preview.</b> It is an isolated document, which cannot use the API key of this
-        tab. <code>GET /v1/messages/{'{id}'}/preview</code> returns it to any program with a key. This is its text:
+        tab.{' '}
+        <code>
+          GET /v1/{kind}/{'{id}'}/preview
+        </code>{' '}
+        returns it to any program with a key. This is its text:
       </Notice>
-      <MessageText id={id} />
+      {text}
     </div>
   );
 };
+
+export const MessagePreview = ({ id }: OfMessage): JSX.Element => (
+  <MailPreview
+    path={`/v1/messages/${id}/preview`}
+    loaded="The tracking image does not count an open."
+    blocked="so a preview is not recorded as an open"
+    text={<MessageText id={id} />}
+  >
+    <span class="cp">
+      <CopyHtml id={id} />
+    </span>
+    <DownloadSource id={id} />
+  </MailPreview>
+);

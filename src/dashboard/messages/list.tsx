@@ -184,19 +184,32 @@ export const cellFilter = (): readonly [name: string, value: string] | null => {
   return at < 0 ? null : [text.slice(0, at), text.slice(at + 1)];
 };
 
-type Row =
-  /** By the time of an outcome, a day may come again: its key is that of the message below it. */
-  | { readonly kind: 'day'; readonly day: string; readonly key: string }
-  | { readonly kind: 'message'; readonly message: Message };
+type DayRow<Item> =
+  /** By the time of an outcome, a day may come again: its key is that of the item below it. */
+  { readonly kind: 'day'; readonly day: string; readonly key: string } | { readonly kind: 'item'; readonly item: Item };
 
 const DAY_PIXELS = 32;
 const ROW_PIXELS = 44;
 const CARD_PIXELS = 78;
 
+/** Height of a row in pixels. Below 760 px rows are cards. */
+const heightOf = (row: DayRow<unknown>, isNarrow: boolean): number => {
+  if (row.kind === 'day') return DAY_PIXELS;
+  return isNarrow ? CARD_PIXELS : ROW_PIXELS;
+};
+
 /** Groups times by minute, because in every time zone a day starts at a whole minute. */
 const MINUTE_CHARACTERS = '2026-11-22T10:14'.length;
 
-const rowsOf = (messages: readonly Message[], day: (at: string) => string): readonly Row[] => {
+interface Listed {
+  readonly id: string;
+}
+
+const rowsOf = <Item extends Listed>(
+  items: readonly Item[],
+  atOf: (item: Item) => string,
+  day: (at: string) => string,
+): readonly DayRow<Item>[] => {
   // Caches the day of each minute. Formatting takes microseconds, which add up to dropped frames over thousands of
   // rows.
   const days = new Map<string, string>();
@@ -207,14 +220,63 @@ const rowsOf = (messages: readonly Message[], day: (at: string) => string): read
     return known;
   };
   let last: string | null = null;
-  return messages.flatMap((message): readonly Row[] => {
-    const own = dayOf(message.created_at);
-    const row: Row = { kind: 'message', message };
+  return items.flatMap((item): readonly DayRow<Item>[] => {
+    const own = dayOf(atOf(item));
+    const row: DayRow<Item> = { kind: 'item', item };
     const isSame = own === last;
     last = own;
-    return isSame ? [row] : [{ kind: 'day', day: own, key: `${own} ${message.id}` }, row];
+    return isSame ? [row] : [{ kind: 'day', day: own, key: `${own} ${item.id}` }, row];
   });
 };
+
+interface DayListProps<Item> {
+  readonly label: string;
+  readonly list: ReturnType<typeof useList<Item>>;
+  readonly items: readonly Item[];
+  /** Key of the row with the keyboard selection; null: none. */
+  readonly selected: string | null;
+  atOf(item: Item): string;
+  render(item: Item): JSX.Element;
+}
+
+/** A virtual list of what has a time, by day. On return it is where it was left. */
+export const DayList = <Item extends Listed>(props: DayListProps<Item>): JSX.Element => {
+  const { label, list, items, selected, atOf, render } = props;
+  const times = useTimes();
+  const isNarrow = useIsNarrow();
+  const place = usePlace();
+  const [{ top }] = useState(() => wayBack(place));
+  const rows = useMemo(() => rowsOf(items, atOf, times.day), [items, times]);
+  const mayReadOn = list.hasNextPage && !list.isFetching && !list.isFetchNextPageError;
+  return (
+    <VirtualList
+      label={label}
+      rows={rows}
+      keyOf={(row) => (row.kind === 'day' ? row.key : row.item.id)}
+      heightOf={(row) => heightOf(row, isNarrow)}
+      revealed={selected}
+      top={top}
+      onEnd={() => mayReadOn && void list.fetchNextPage()}
+      render={(row) => (row.kind === 'day' ? <div class="day flex line">{row.day}</div> : render(row.item))}
+    />
+  );
+};
+
+interface NewsProps {
+  /** Number of new items that are not shown yet. */
+  readonly news: number;
+  show(): void;
+}
+
+/** Shows new items, which wait while the list is scrolled down. */
+export const News = ({ news, show }: NewsProps): JSX.Element | null =>
+  news === 0 ? null : (
+    <div class="new">
+      <button type="button" onClick={show}>
+        {news === 1 ? '1 new message' : `${news} new messages`}
+      </button>
+    </div>
+  );
 
 interface ListProps {
   readonly list: ReturnType<typeof useList<Message>>;
@@ -230,39 +292,11 @@ interface ListProps {
 /** Messages by day. New ones appear automatically if the list is at the top, and otherwise wait behind a button. */
 export const MessageList = ({ list, messages, news, selected, picked, pick }: ListProps): JSX.Element => {
   const times = useTimes();
-  const isNarrow = useIsNarrow();
   const names = useSenderNames();
   const maySearchFor = useMaySearchFor();
-  const { query } = usePlace();
-  const [{ top }] = useState(() => wayBack(query));
-  const heightOf = (row: Row): number => {
-    if (row.kind === 'day') return DAY_PIXELS;
-    return isNarrow ? CARD_PIXELS : ROW_PIXELS;
-  };
-  const rows = useMemo(() => rowsOf(messages, times.day), [messages, times]);
-  const mayReadOn = list.hasNextPage && !list.isFetching && !list.isFetchNextPageError;
-  const render = (row: Row): JSX.Element =>
-    row.kind === 'day' ? (
-      <div class="day flex line">{row.day}</div>
-    ) : (
-      <MessageRow
-        message={row.message}
-        isSelected={row.message.id === selected}
-        isPicked={picked.has(row.message.id)}
-        maySearchFor={maySearchFor}
-        keyName={names.get(row.message.api_key_id) ?? shortId(row.message.api_key_id)}
-        pick={pick === null ? null : () => pick(row.message.id)}
-      />
-    );
   return (
     <div class={`list ${list.isPlaceholderData ? 'dim' : ''}`}>
-      {news > 0 && (
-        <div class="new">
-          <button type="button" onClick={() => readFromTop(list)}>
-            {news === 1 ? '1 new message' : `${news} new messages`}
-          </button>
-        </div>
-      )}
+      <News news={news} show={() => readFromTop(list)} />
       <div class="lh line quiet">
         <span>Status</span>
         <span>To</span>
@@ -270,15 +304,22 @@ export const MessageList = ({ list, messages, news, selected, picked, pick }: Li
         <span>API key</span>
         <span class="r">Accepted, {times.zone}</span>
       </div>
-      <VirtualList
+      <DayList
         label="Messages"
-        rows={rows}
-        keyOf={(row) => (row.kind === 'day' ? row.key : row.message.id)}
-        heightOf={heightOf}
-        revealed={selected}
-        top={top}
-        onEnd={() => mayReadOn && void list.fetchNextPage()}
-        render={render}
+        list={list}
+        items={messages}
+        selected={selected}
+        atOf={({ created_at: at }) => at}
+        render={(message) => (
+          <MessageRow
+            message={message}
+            isSelected={message.id === selected}
+            isPicked={picked.has(message.id)}
+            maySearchFor={maySearchFor}
+            keyName={names.get(message.api_key_id) ?? shortId(message.api_key_id)}
+            pick={pick === null ? null : () => pick(message.id)}
+          />
+        )}
       />
     </div>
   );

@@ -392,8 +392,8 @@ interface Selection {
 
 /** Moves through the list, previews a message next to it and picks messages. */
 const useSelection = (messages: readonly Message[], peeked: string | null): Selection => {
-  const { query } = usePlace();
-  const [selected, select] = useState<string | null>(() => peeked ?? wayBack(query).id);
+  const place = usePlace();
+  const [selected, select] = useState<string | null>(() => peeked ?? wayBack(place).id);
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const allowed = useAllowed();
   const mayPick = allowed('POST /v1/messages/cancel') || allowed('POST /v1/messages/resend');

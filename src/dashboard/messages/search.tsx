@@ -22,7 +22,7 @@ import { ABOUT, CODES, MARKS, type Names, PROVIDERS, parseMessageSearch, STATUSE
 import { hoursAgo, type MessageSearch, messageIn, PERIODS } from './selection.ts';
 
 /** First and last moment, shown if no preset period is selected. */
-const TimeRange = ({ search: { since, until } }: { readonly search: MessageSearch }): JSX.Element => (
+export const TimeRange = ({ since, until }: Pick<MessageSearch, 'since' | 'until'>): JSX.Element => (
   <>
     <DateField
       label="From"
@@ -127,14 +127,31 @@ const valuesOf = (names: Names, messages: SearchProps['messages'], tags: readonl
 /** Filters that the service refuses to roles without contents: a match would confirm a guess. */
 const CONTENT_FILTERS = ['to', 'from', 'subject', 'metadata'];
 
-const withoutContents = (filter: string): string =>
-  `You cannot search by ${filter}, because your role may not see mail contents. Use status, key, template, domain or an id. Owners can allow it under Settings, Message contents.`;
+/** @param others filters that the role may use. */
+export const withoutContents = (filter: string, others = 'status, key, template, domain or an id'): string =>
+  `You cannot search by ${filter}, because your role may not see mail contents. Use ${others}. Owners can allow it under Settings, Message contents.`;
+
+interface Filtered {
+  readonly filters: Readonly<Record<string, string | undefined>>;
+}
+
+/** The filters that roles without contents may not use. */
+export const contentFiltersIn = (filters: Filtered['filters']): readonly string[] =>
+  CONTENT_FILTERS.filter((name) => filters[name] !== undefined);
 
 /** Filters of the address that the role may not use: they are not asked for, because the service would refuse them. */
-export const useRefusedFilters = ({ filters }: MessageSearch): readonly string[] =>
-  useSeesContents() ? [] : CONTENT_FILTERS.filter((name) => name in filters);
+export const useRefusedFilters = ({ filters }: Filtered): readonly string[] => {
+  const refused = contentFiltersIn(filters);
+  return useSeesContents() ? [] : refused;
+};
 
-export const RefusedFilters = ({ names }: { readonly names: readonly string[] }): JSX.Element | null =>
+interface RefusedProps {
+  readonly names: readonly string[];
+  /** Filters that the role may use. */
+  readonly others?: string;
+}
+
+export const RefusedFilters = ({ names, others }: RefusedProps): JSX.Element | null =>
   names.length === 0 ? null : (
     <Empty
       icon="search"
@@ -145,7 +162,7 @@ export const RefusedFilters = ({ names }: { readonly names: readonly string[] })
         </a>
       }
     >
-      {withoutContents(names.join(' or '))}
+      {withoutContents(names.join(' or '), others)}
     </Empty>
   );
 
@@ -311,7 +328,7 @@ export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element
           )
         }
       />
-      {search.period === null && <TimeRange search={search} />}
+      {search.period === null && <TimeRange since={search.since} until={search.until} />}
     </search>
   );
 };

@@ -4,7 +4,7 @@ import type { List } from '../../http/fields.ts';
 import type { SerializedListedMessage, SerializedMessage } from '../../http/resources/messages/message.ts';
 import { request } from '../data/api.ts';
 import { onEvents } from '../data/live.ts';
-import { linkTo, navigate, usePlace } from '../data/location.ts';
+import { linkTo, navigate, type Place, usePlace } from '../data/location.ts';
 import { client, cutToFirstPage, type Pages } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
 
@@ -39,6 +39,8 @@ const neighbourOf = (message: MessagePlace, to: 'older' | 'newer'): Promise<stri
   to === 'older' ? olderThan(message) : newerThan(message);
 
 interface Trail {
+  /** Path of the list. */
+  readonly path: string;
   /** Ids of the rows loaded so far. */
   readonly ids: readonly string[];
   /** Query parameters of the list. */
@@ -47,7 +49,7 @@ interface Trail {
   readonly top: number;
 }
 
-let trail: Trail = { ids: [], query: '', top: 0 };
+let trail: Trail = { path: '', ids: [], query: '', top: 0 };
 /** The last message viewed. On return, the keyboard selection starts there. */
 let seen: string | null = null;
 
@@ -55,12 +57,16 @@ const noteSeen = (id: string): void => {
   seen = id;
 };
 
+const isTrail = ({ path, query }: Place): boolean => trail.path === path && trail.query === query.toString();
+
 /** Records the trail of a list while it is on screen. */
 export const useKeptTrail = (ids: readonly string[]): void => {
-  const query = usePlace().query.toString();
+  const place = usePlace();
+  const query = place.query.toString();
+  const { path } = place;
   useEffect(() => {
-    if (ids.length > 0) trail = { ids, query, top: trail.query === query ? trail.top : 0 };
-  }, [ids.length, ids[0], query]);
+    if (ids.length > 0) trail = { path, ids, query, top: isTrail(place) ? trail.top : 0 };
+  }, [ids.length, ids[0], path, query]);
   useEffect(() => {
     // Records the position as it scrolls: the next screen resets it before this list unmounts.
     const scroll = (): void => {
@@ -78,8 +84,8 @@ interface Way {
 }
 
 /** The row and scroll position from which a message was opened. */
-export const wayBack = (query: URLSearchParams): Way => {
-  const isSame = seen !== null && trail.query === query.toString() && trail.ids.includes(seen);
+export const wayBack = (place: Place): Way => {
+  const isSame = seen !== null && isTrail(place) && trail.ids.includes(seen);
   return isSame ? { id: seen, top: trail.top } : { id: null, top: null };
 };
 
@@ -93,14 +99,15 @@ export interface Steps {
  * Binds `J` and `K` to the next and previous message, and `Esc` to the way back to the list: those of the list from which
  * the message was opened, or else of all messages.
  *
- * @param message undefined: not loaded yet.
+ * @param message undefined: not loaded yet, or its neighbours are those of the list only.
+ * @param path of the list.
  */
-export const useTrail = (id: string, message: MessagePlace | undefined): Steps => {
+export const useTrail = (id: string, message: MessagePlace | undefined, path = '/messages'): Steps => {
   const tab = usePlace().query.get('tab');
   const [ended, setEnded] = useState<ReadonlySet<keyof Steps>>(new Set());
   useEffect(() => noteSeen(id), [id]);
   const at = trail.ids.indexOf(id);
-  const go = (to: string): void => navigate(linkTo(`/messages/${to}`, { tab }), 'replace');
+  const go = (to: string): void => navigate(linkTo(`${path}/${to}`, { tab }), 'replace');
   const find = async (to: keyof Steps, from: MessagePlace): Promise<void> => {
     const next = await neighbourOf(from, to).catch(() => null);
     if (next === null) setEnded(new Set([...ended, to]));
@@ -114,7 +121,7 @@ export const useTrail = (id: string, message: MessagePlace | undefined): Steps =
   useShortcuts({
     j: () => steps.older?.(),
     k: () => steps.newer?.(),
-    Escape: () => navigate(linkTo('/messages', at < 0 ? {} : Object.fromEntries(new URLSearchParams(trail.query)))),
+    Escape: () => navigate(linkTo(path, at < 0 ? {} : Object.fromEntries(new URLSearchParams(trail.query)))),
   });
   return steps;
 };
@@ -146,9 +153,12 @@ const patch = (messages: readonly SerializedMessage[]): void => {
   );
 };
 
-/** Reloads the first page and scrolls to it. */
-export const readFromTop = (list: Pick<InfiniteQueryObserverResult<Pages<Message>>, 'refetch'>): void => {
-  cutToFirstPage('/v1/messages');
+/** True if the window shows the top of the list, or nearly so. */
+export const isAtTop = (): boolean => scrollY < TOP_PIXELS;
+
+/** Reloads the first page and scrolls to it. @param path of the API. */
+export const readFromTop = (list: Pick<InfiniteQueryObserverResult, 'refetch'>, path = '/v1/messages'): void => {
+  cutToFirstPage(path);
   void list.refetch();
   scrollTo(0, 0);
 };
@@ -183,7 +193,7 @@ export const useMessageUpdates = (
       const { size } = added;
       if (size === 0) return;
       added = new Set();
-      if (scrollY < TOP_PIXELS) readFromTop(latest.current.list);
+      if (isAtTop()) readFromTop(latest.current.list);
       else setNews((before) => before + size);
     };
     const show = (): void => {

@@ -13,6 +13,12 @@ const ANALYSES = {
   block: 'analyzed; rejected if there is an error',
 } as const satisfies Readonly<Record<SerializedOrganization['default_analysis'], string>>;
 
+export const INBOUND_DMARC = {
+  accept: 'received like other mail',
+  mark: 'received and marked',
+  refuse: 'refused if the sender’s domain asks for it, and marked otherwise',
+} as const satisfies Readonly<Record<SerializedOrganization['inbound_dmarc'], string>>;
+
 type HtmlValidation = SerializedOrganization['html_validation'];
 
 /** Ways for a message to arrive, each with a rule of its own. */
@@ -86,6 +92,7 @@ export const ChangeOrganization = ({
       contact: text('contact') || null,
       content_retention_days: Number(text('content_retention_days')),
       default_analysis: text('default_analysis'),
+      inbound_dmarc: text('inbound_dmarc'),
       timezone: text('timezone'),
       session_idle_minutes: Number(text('session_idle_minutes')),
       session_hours: Number(text('session_hours')),
@@ -141,6 +148,16 @@ export const ChangeOrganization = ({
         </select>
       </label>
       <HtmlRules rules={organization.html_validation} />
+      <label class="row">
+        Inbound mail that fails DMARC is
+        <select class="inp" name="inbound_dmarc">
+          {Object.entries(INBOUND_DMARC).map(([policy, words]) => (
+            <option key={policy} value={policy} selected={policy === organization.inbound_dmarc}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
       <label class="row">
         Time zone for statistics
         <input class="inp" name="timezone" required maxLength={64} defaultValue={organization.timezone} list="zones" />

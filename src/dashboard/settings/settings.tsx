@@ -16,7 +16,7 @@ import { useStore } from '../data/store.ts';
 import { ago, duration, useTimes } from '../data/time.ts';
 import { Passkeys } from '../sign-in/presence.tsx';
 import { SwitchOrganization } from '../sign-in/provider.tsx';
-import { AllowContents, acceptedHtml, ChangeOrganization, contentsReaders } from './organization.tsx';
+import { AllowContents, acceptedHtml, ChangeOrganization, contentsReaders, INBOUND_DMARC } from './organization.tsx';
 
 /** Actions of owners on members. */
 
@@ -291,6 +291,7 @@ const Organization = ({ organization }: { readonly organization: SerializedOrgan
           {duration(organization.session_hours * 3_600_000)} at most
         </Fact>
         <Fact name="Accepted HTML">{acceptedHtml(organization)}</Fact>
+        <Fact name="Inbound mail that fails DMARC">Is {INBOUND_DMARC[organization.inbound_dmarc]}</Fact>
         <Fact name="Time zone">{organization.timezone}</Fact>
         <Fact name="Created">{times.short(organization.created_at)}</Fact>
       </Facts>

@@ -33,23 +33,31 @@ const SCREENS: readonly (readonly [path: string, screen: string])[] = [
   ['/v1/domains/', '/domains/'],
   ['/v1/templates/', '/templates/'],
   ['/v1/webhooks/', '/webhooks/'],
+  ['/v1/inbound/', '/inbound/'],
 ];
 
 /** Screens of resources that have no page of their own. */
 const LISTS: readonly (readonly [path: string, screen: string])[] = [
   ['/v1/messages', '/messages'],
   ['/v1/events', '/events'],
-  ['/v1/inbound', '/events'],
   ['/v1/suppressions', '/suppressions'],
   ['/v1/topics', '/suppressions'],
   ['/v1/members', '/settings'],
   ['/v1/erasures', '/settings'],
+  ['/v1/inbound', '/inbound'],
 ];
+
+/** The list that shows a resource without a page of its own; null: the API path names its screen. */
+const inListOf = (type: SerializedSearchResult['type'], id: string | null): string | null => {
+  if (type === 'request') return linkTo('/requests', { request: id });
+  return type === 'inbound_route' ? linkTo('/inbound', { tab: 'routes', route: id }) : null;
+};
 
 /** The screen that shows the resource at an API path. */
 export const screenOf = ({ path, type, id, title }: SerializedSearchResult): string => {
   const { pathname, searchParams } = new URL(path, location.origin);
-  if (type === 'request') return linkTo('/requests', { request: id });
+  const listed = inListOf(type, id);
+  if (listed !== null) return listed;
   const [prefix, screen] = SCREENS.find(([begin]) => pathname.startsWith(begin)) ?? [];
   if (prefix !== undefined) {
     const [one = '', part, delivery] = pathname.slice(prefix.length).split('/');
@@ -169,9 +177,9 @@ const ICONS = {
   webhook: 'link',
   webhook_delivery: 'link',
   topic: 'forbid',
-  inbound_message: 'tray',
-  inbound_messages: 'tray',
-  inbound_route: 'tray',
+  inbound_message: 'reply',
+  inbound_messages: 'reply',
+  inbound_route: 'reply',
   suppression: 'forbid',
   erasure: 'forbid',
   member: 'person',

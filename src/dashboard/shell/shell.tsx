@@ -30,6 +30,7 @@ const PLACES: Readonly<Record<string, string>> = {
   l: '/delivery',
   u: '/suppressions',
   i: '/inbox',
+  n: '/inbound',
   a: '/audit',
   b: '/billing',
   ',': '/settings',
@@ -120,6 +121,7 @@ const GROUPS: readonly { readonly name: string | null; readonly entries: readonl
     entries: [
       { path: '', word: 'Overview', icon: 'home' },
       { path: '/messages', word: 'Messages', icon: 'mail' },
+      { path: '/inbound', word: 'Inbound', icon: 'reply' },
       { path: '/events', word: 'Events', icon: 'pulse' },
       { path: '/statistics', word: 'Statistics', icon: 'bars' },
     ],

@@ -30,7 +30,9 @@ const inboundRouteSchema = z
   })
   .meta({ id: 'InboundRoute' });
 
-const serializeInboundRoute = (route: ExistingInboundRoute): z.infer<typeof inboundRouteSchema> => ({
+export type SerializedInboundRoute = z.infer<typeof inboundRouteSchema>;
+
+const serializeInboundRoute = (route: ExistingInboundRoute): SerializedInboundRoute => ({
   id: route.routeId,
   object: 'inbound_route',
   domain_id: route.domainId,

@@ -46,17 +46,21 @@ export const inboundSchema = z
   })
   .meta({ id: 'InboundMessage' });
 
+export type SerializedInbound = z.infer<typeof inboundSchema>;
+
 const listedInboundSchema = inboundSchema
   .pick({ id: true, object: true, domain_id: true, environment: true, received_at: true })
   .extend({ ...inboundHeadFields, ...inboundFactFields })
   .meta({ id: 'ListedInboundMessage' });
+
+export type SerializedListedInbound = z.infer<typeof listedInboundSchema>;
 
 /** @param head null: it was removed. */
 const serializeListedInbound = (
   found: ExistingInbound,
   head: InboundHead | null,
   linkTo?: LinkTo,
-): z.infer<typeof listedInboundSchema> => ({
+): SerializedListedInbound => ({
   id: found.inboundId,
   object: 'inbound_message',
   domain_id: found.domainId,
@@ -71,7 +75,7 @@ export const serializeInbound = async (
   { context, publicUrl }: Pick<HttpDependencies, 'context' | 'publicUrl'>,
   found: ExistingInbound,
   body: InboundBody,
-): Promise<z.infer<typeof inboundSchema>> => ({
+): Promise<SerializedInbound> => ({
   ...serializeListedInbound(found, body, await attachmentLinks({ ...context, publicUrl }, found)),
   ...serializeInboundBody(body),
 });

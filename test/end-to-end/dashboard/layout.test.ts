@@ -211,7 +211,41 @@ describe.skipIf(chromiumIsMissing)('the layout', () => {
         body.recipients.some(({ status }: { status: string }) => status === 'bounced') && body.status === 'deferred',
       60_000,
     );
+    const route = { domain_id: domain, match: `${'m'.repeat(63)}*`, action: 'webhook', webhook_id: webhook };
+    await make('/v1/inbound-routes', route);
+    await make('/v1/inbound-routes', { domain_id: own, match: '*', action: 'store', order: 1_000_000 });
+    const raw = [
+      `From: ${OVERRIDE}${LONG} <${ADDRESS}>`,
+      `To: ${ADDRESS}, ${ARABIC} <ann@example.net>`,
+      `Reply-To: ${ADDRESS}`,
+      `Subject: ${UNBROKEN}`,
+      `Message-ID: <${LONG}@${HOST}>`,
+      `X-Long: ${UNBROKEN}`,
+      'MIME-Version: 1.0',
+      'Content-Type: multipart/mixed; boundary=b',
+      '',
+      '--b',
+      'Content-Type: text/html; charset=utf-8',
+      '',
+      `<p>${UNBROKEN}</p>`,
+      '--b',
+      `Content-Type: text/plain; name="${LONG}.txt"`,
+      `Content-Disposition: attachment; filename="${LONG}${LONG}.txt"`,
+      '',
+      'x',
+      '--b--',
+      '',
+    ].join('\r\n');
+    const received = await make('/v1/inbound/test', { raw, to: `${'t'.repeat(60)}@example.test`, from: ADDRESS });
+    await make('/v1/inbound/test', { raw: `Subject: ${ARABIC}\r\n\r\n${UNBROKEN}\r\n`, to: 'a@example.test' });
     for (const [name, path] of Object.entries({
+      inbound: '/inbound',
+      'inbound-filtered': `/inbound?from=${ADDRESS}&subject=${LONG}`,
+      'inbound-routes': '/inbound?tab=routes',
+      received: `/inbound/${received}`,
+      'received-headers': `/inbound/${received}?tab=headers`,
+      'received-attachments': `/inbound/${received}?tab=attachments`,
+      'received-webhooks': `/inbound/${received}?tab=webhooks`,
       overview: '',
       messages: '/messages',
       'messages-filtered': `/messages?tag=kind:${TAG.slice(0, 256)}&subject=${LONG}&period=all`,

@@ -37,8 +37,8 @@ const MANAGED = ['/templates', '/keys', '/webhooks', '/domains'].flatMap((path) 
 const CLOSED: Readonly<Record<Role, readonly string[]>> = {
   owner: [],
   developer: OF_OWNERS,
-  analyst: [...OF_OWNERS, '/delivery', ...INBOX, ...MANAGED],
-  auditor: INBOX,
+  analyst: [...OF_OWNERS, '/delivery', ...INBOX, ...MANAGED, `/inbound/${ONE}`],
+  auditor: [...INBOX, `/inbound/${ONE}`],
 };
 
 /** Buttons on the screens of resources that a role may open. */
@@ -103,6 +103,8 @@ describe.skipIf(chromiumIsMissing)('every screen', { timeout: 240_000 }, () => {
     await api.post('/v1/suppressions', { address: 'eve@example.net', note: 'by telephone' });
     ids.messages = await made('/v1/messages/send', mail);
     await made('/v1/messages/send', { ...mail, scheduled_at: new Date(Date.now() + 3_600_000).toISOString() });
+    const raw = 'From: ann@example.net\r\nSubject: Hello\r\n\r\nHello\r\n';
+    ids.inbound = await made('/v1/inbound/test', { raw, to: 'support@example.test' });
     ids.keys = (await api.get('/v1/api-keys')).body.data[0].id;
     const { body } = await eventually(
       () => api.get('/v1/inbox'),
