@@ -252,6 +252,12 @@ export const ROUTES = {
   'GET /v1/inbound/:id/attachments/:place': { ...READ_ONE, secret: true },
   'GET /v1/inbound/:id/deliveries': { ...LOOK, errors: ONE },
 
+  'POST /v1/inbound/:id/resend': {
+    ...MANAGE,
+    status: 202,
+    errors: [...BODY, ...ONE, 'resource_conflict', 'webhook_disabled'],
+  },
+
   'POST /v1/inbound-routes': {
     ...MANAGE_LIVE,
     status: 201,

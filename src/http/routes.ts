@@ -66,7 +66,7 @@ import {
 import { getErasureRoute, listErasuresRoute, previewErasureRoute, requestErasureRoute } from './resources/erasures.ts';
 import { readEventsRoute } from './resources/events/read-events.ts';
 import { INBOUND_ROUTES } from './resources/inbound.ts';
-import { downloadInboundAttachmentRoute } from './resources/inbound-attachments.ts';
+import { INBOUND_DELIVERY_ROUTES } from './resources/inbound-deliveries.ts';
 import {
   createInboundRouteRoute,
   deleteInboundRouteRoute,
@@ -287,6 +287,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   updateTopicRoute,
   deleteTopicRoute,
   ...INBOUND_ROUTES,
+  ...INBOUND_DELIVERY_ROUTES,
   testInboundRoute,
   createInboundRouteRoute,
   listInboundRoutesRoute,
@@ -383,7 +384,6 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   sendSendgridMailRoute,
   showUnsubscribePageRoute,
   viewMailRoute,
-  downloadInboundAttachmentRoute,
   unsubscribeRecipientRoute,
   followLinkRoute,
   loadPixelRoute,

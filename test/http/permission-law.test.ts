@@ -154,6 +154,7 @@ const PERMISSIONS = {
     PATCH /v1/topics/:id
     DELETE /v1/topics/:id
     GET /v1/inbound/:id/deliveries
+    POST /v1/inbound/:id/resend
     POST /v1/inbound-routes
     GET /v1/inbound-routes
     GET /v1/inbound-routes/:id

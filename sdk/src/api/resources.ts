@@ -166,6 +166,7 @@ import type {
   RequestRefusal,
   RequestRefusalCounts,
   RescheduleMessageRequest,
+  ResendInboundAnswer,
   ResendMessageRequest,
   ResendMessagesAnswer,
   ResendMessagesRequest,
@@ -1005,6 +1006,15 @@ export const inbound = (call: Call) => ({
    */
   listDeliveries: (id: string, options?: RequestOptions) =>
     call.list<WebhookDelivery, ListInboundDeliveriesAnswer>({ method: 'GET', path: path`/v1/inbound/${id}/deliveries` }, options),
+  /**
+   * Resend an inbound message to its webhooks
+   *
+   * Posts the event `inbound.received` again now to the webhooks that got it, as `POST /v1/webhooks/{id}/deliveries/{delivery}/resend` does. The id of the event stays the same. Webhooks that are disabled or paused are left out. A webhook that did not exist when the mail arrived gets it by a replay. 409: no webhook got the message, or all of them are disabled.
+   *
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
+   */
+  resend: (id: string, options?: RequestOptions) =>
+    call.list<WebhookDelivery, ResendInboundAnswer>({ method: 'POST', path: path`/v1/inbound/${id}/resend` }, options),
   /**
    * Receive a test message
    *

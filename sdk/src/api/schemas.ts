@@ -3754,6 +3754,8 @@ export type GetInboundAttachmentAnswer = string;
 
 export type ListInboundDeliveriesAnswer = ListWebhookDeliveriesAnswer;
 
+export type ResendInboundAnswer = ListWebhookDeliveriesAnswer;
+
 export interface ListInboundRoutesAnswer {
   object: 'list';
   data: InboundRoute[];

@@ -2,7 +2,7 @@ import type { Command } from '../command.ts';
 import { importCommand } from '../import/command.ts';
 import { mcpCommand } from '../mcp/command.ts';
 import { diffTemplatesCommand, pullTemplatesCommand, pushTemplatesCommand } from '../templates/commands.ts';
-import { listenCommand } from './listen.ts';
+import { listenCommand, listenInboundCommand } from './listen.ts';
 import { createOwnKeyCommand, loginCommand, logoutCommand, rotateOwnKeyCommand, whoamiCommand } from './login.ts';
 import {
   explainMessageCommand,
@@ -29,6 +29,7 @@ export const CUSTOMER_COMMANDS: readonly Command[] = [
   tailMessagesCommand,
   tailEventsCommand,
   listenCommand,
+  listenInboundCommand,
   pullTemplatesCommand,
   pushTemplatesCommand,
   diffTemplatesCommand,

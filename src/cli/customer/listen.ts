@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { POST_HEADERS, signWebhook } from '../../domain/webhook/webhook.ts';
-import { optional, optionalCount, required, type ServiceCommand } from '../command.ts';
+import { type Invocation, optional, optionalCount, required, type ServiceCommand } from '../command.ts';
 import { CommandFailed, printableLine, type Terminal, UsageError } from '../terminal.ts';
 import { keptSecret } from './profile.ts';
 import { isRecord, type Service } from './service.ts';
@@ -87,9 +87,19 @@ const problemOf = (error: unknown): string => {
   return (code ?? message).slice(0, REASON_CHARACTERS_MAX);
 };
 
+/** Makes the body of a post, as the service does. */
+type BodyOf = (event: FeedEvent) => Promise<{ readonly content: string | Uint8Array; readonly contentType?: string }>;
+
+interface Post {
+  readonly url: URL;
+  readonly secret: string;
+  readonly bodyOf: BodyOf;
+}
+
 /** Posts an event once, in the service's format. */
-const post = async (url: URL, secret: string, event: FeedEvent, signal: AbortSignal): Promise<PostResult> => {
-  const body = JSON.stringify(event);
+const post = async ({ url, secret, bodyOf }: Post, event: FeedEvent, signal: AbortSignal): Promise<PostResult> => {
+  const { content, contentType } = await bodyOf(event);
+  const body = typeof content === 'string' ? content : new Uint8Array(content);
   const signed = signWebhook([secret], { id: event.id, at: new Date(), body });
   const startedMs = performance.now();
   const answered = (status: number | null, problem: string | null): PostResult => ({
@@ -101,7 +111,8 @@ const post = async (url: URL, secret: string, event: FeedEvent, signal: AbortSig
   });
   try {
     const until = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
-    const headers = { ...POST_HEADERS, ...signed };
+    const type = contentType === undefined ? {} : { 'content-type': contentType };
+    const headers = { ...POST_HEADERS, ...type, ...signed };
     const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: until });
     await response.body?.cancel();
     return answered(response.status, response.ok ? null : 'not a 2xx status: the service would retry');
@@ -156,7 +167,7 @@ const findEvent = async (service: Service, id: string): Promise<FeedEvent> => {
 const MORE = 'type an event id to post it again, or press Enter for the last event; press Ctrl-C to stop';
 
 /** Posts events and can repeat recent ones. */
-const createForwarder = (service: Service, terminal: Terminal, to: { readonly url: URL; readonly secret: string }) => {
+const createForwarder = (service: Service, terminal: Terminal, to: Post) => {
   const remembered = new Map<string, FeedEvent>();
 
   const forward = async (event: FeedEvent): Promise<PostResult> => {
@@ -164,7 +175,7 @@ const createForwarder = (service: Service, terminal: Terminal, to: { readonly ur
     remembered.set(event.id, event);
     const [oldest = ''] = remembered.keys();
     if (remembered.size > REMEMBERED_MAX) remembered.delete(oldest);
-    const posted = await post(to.url, to.secret, event, terminal.signal);
+    const posted = await post(to, event, terminal.signal);
     terminal.print(posted, () => lineOf(posted));
     return posted;
   };
@@ -196,35 +207,73 @@ const watchKeys = ({ again }: Forwarder, { canAsk, note }: Terminal): { close():
   return lines;
 };
 
+/** The formats in which received mail is posted. */
+const FORMATS = ['outbox', 'postmark_inbound', 'sendgrid_inbound'] as const;
+type Format = (typeof FORMATS)[number];
+
+/** @throws {UsageError} */
+const formatOf = (text: string | undefined): Format => {
+  const format = FORMATS.find((one) => one === (text ?? 'outbox'));
+  if (format !== undefined) return format;
+  throw new UsageError(`--format must be one of ${FORMATS.join(', ')}`);
+};
+
+const RECEIVED = 'inbound.received';
+
+/** The feed has no bodies of received mail: they are read from the service. */
+const bodyFor =
+  (service: Service, format: Format): BodyOf =>
+  async (event) =>
+    event.type === RECEIVED
+      ? (await import('./received-mail.ts')).mailBody(service, event, format)
+      : { content: JSON.stringify(event) };
+
+const listen = async (
+  service: Service,
+  invocation: Invocation,
+  terminal: Terminal,
+  { types, format }: { readonly types: string | undefined; readonly format: Format },
+): Promise<undefined> => {
+  const url = localUrl(required(invocation, 'forward-to'));
+  const secret = await secretOf();
+  const { note } = terminal;
+  const forwarder = createForwarder(service, terminal, { url, secret, bodyOf: bodyFor(service, format) });
+  const one = optional(invocation, 'resend');
+  if (one !== undefined) return resend(forwarder, one);
+  const left = { count: optionalCount(invocation, 'limit') ?? Number.POSITIVE_INFINITY };
+  note(`posting to ${url.href}`);
+  note(`signing secret: ${secret} (set OUTBOX_WEBHOOK_SECRET to use another)`);
+  const keys = watchKeys(forwarder, terminal);
+  try {
+    for await (const { cursor, event } of service.events({ types }, optional(invocation, 'after'))) {
+      await forwarder.forward(event);
+      left.count -= 1;
+      if (left.count > 0) continue;
+      note(`to continue from here: --after ${cursor}`);
+      break;
+    }
+  } finally {
+    keys.close();
+  }
+  return undefined;
+};
+
 export const listenCommand: ServiceCommand = {
   name: 'webhooks listen',
   usage: '--forward-to URL [--types VALUE] [--after CURSOR|start] [--resend EVT_ID] [--limit N]',
   summary:
     'posts events to your URL as they happen, signed like webhooks, until Ctrl-C; --resend posts one event again',
   needs: 'service',
-  run: async (service, invocation, terminal) => {
-    const url = localUrl(required(invocation, 'forward-to'));
-    const secret = await secretOf();
-    const { note } = terminal;
-    const forwarder = createForwarder(service, terminal, { url, secret });
-    const one = optional(invocation, 'resend');
-    if (one !== undefined) return resend(forwarder, one);
-    const left = { count: optionalCount(invocation, 'limit') ?? Number.POSITIVE_INFINITY };
-    note(`posting to ${url.href}`);
-    note(`signing secret: ${secret} (set OUTBOX_WEBHOOK_SECRET to use another)`);
-    const keys = watchKeys(forwarder, terminal);
-    try {
-      const query = { types: optional(invocation, 'types') };
-      for await (const { cursor, event } of service.events(query, optional(invocation, 'after'))) {
-        await forwarder.forward(event);
-        left.count -= 1;
-        if (left.count > 0) continue;
-        note(`to continue from here: --after ${cursor}`);
-        break;
-      }
-    } finally {
-      keys.close();
-    }
-    return undefined;
-  },
+  run: (service, invocation, terminal) =>
+    listen(service, invocation, terminal, { types: optional(invocation, 'types'), format: 'outbox' }),
+};
+
+export const listenInboundCommand: ServiceCommand = {
+  name: 'inbound listen',
+  usage: '--forward-to URL [--format VALUE] [--after CURSOR|start] [--resend EVT_ID] [--limit N]',
+  summary:
+    'posts received mail to your URL as it arrives, like a webhook, until Ctrl-C; --resend posts one event again',
+  needs: 'service',
+  run: async (service, invocation, terminal) =>
+    listen(service, invocation, terminal, { types: RECEIVED, format: formatOf(optional(invocation, 'format')) }),
 };

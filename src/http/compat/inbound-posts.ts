@@ -8,14 +8,9 @@ import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { WebhookFormat } from '../../domain/webhook/events.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { MailParser } from '../../lib/mime/mime.ts';
-import {
-  type LinkTo,
-  serializeEvent,
-  serializeInboundBody,
-  serializeInboundHead,
-} from '../resources/events/serialize-events.ts';
+import { type LinkTo, serializeEvent, serializeInboundHead } from '../resources/events/serialize-events.ts';
 import { attachmentLinks } from '../resources/inbound-attachments.ts';
-import { EMPTY, type FoundMail, type PostedMail, postedMail } from './posted-mail.ts';
+import { EMPTY, type FoundMail, postedFields, postedMail } from './posted-mail.ts';
 import { postmarkInbound } from './postmark-inbound.ts';
 import { sendgridInbound } from './sendgrid-inbound.ts';
 
@@ -23,9 +18,6 @@ import { sendgridInbound } from './sendgrid-inbound.ts';
  * Posts with a received mail, in the format of a webhook. Contents come from the vault when the post is made: once they were
  * removed, or if the webhook may not see them, all fields of the mail are empty, and `contents` says why.
  */
-
-/** Longer texts are left out, each: receivers of events expect small posts, and the API has them. */
-const OWN_CHARACTERS_MAX = 256_000;
 
 interface InboundPosts {
   readonly store: EventStore;
@@ -42,29 +34,10 @@ const shownOf = (body: InboundBody | null, hasContents: boolean): FoundMail['sho
   return body === null ? 'removed' : 'included';
 };
 
-const charactersOf = (headers: InboundBody['headers']): number =>
-  headers.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
-
-/** The fields of a mail that a post of our own has, and the names of those that are too large for it. */
-const ownFields = (body: PostedMail['body']) => {
-  const { message_id: internetMessageId, ...fields } = serializeInboundBody(body);
-  const texts = (['text', 'html', 'sanitized_html'] as const).filter(
-    (name) => (fields[name]?.length ?? 0) > OWN_CHARACTERS_MAX,
-  );
-  const hasLongHeader = charactersOf(body.headers) > OWN_CHARACTERS_MAX;
-  return {
-    ...fields,
-    internet_message_id: internetMessageId,
-    headers: hasLongHeader ? [] : fields.headers,
-    ...Object.fromEntries(texts.map((name) => [name, null])),
-    left_out: [...(hasLongHeader ? (['headers'] as const) : []), ...texts],
-  };
-};
-
 /** The event as the feed has it, with the mail. */
 const ownPost = (event: CustomerEvent, { body, shown }: FoundMail, linkTo: LinkTo): object => {
   const serialized = serializeEvent(event, new Map());
-  const fields = ownFields(body ?? EMPTY);
+  const fields = postedFields(body ?? EMPTY);
   return {
     ...serialized,
     data: { ...serialized.data, ...serializeInboundHead(body, linkTo), ...fields, contents: shown },

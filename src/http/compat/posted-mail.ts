@@ -1,17 +1,20 @@
 import type { ExistingInbound } from '../../domain/inbound/inbound.ts';
 import type { Contents, InboundAttachment, InboundBody } from '../../domain/ports/contents.ts';
 import { type MailParser, numberedParts } from '../../lib/mime/mime.ts';
-import { serializeInboundFacts } from '../resources/events/serialize-events.ts';
+import { serializeInboundBody, serializeInboundFacts } from '../resources/events/serialize-events.ts';
 
-/** A received mail as the formats of other services post it: whole, within bounds. */
+/** A received mail as webhooks post it: whole, within bounds. */
 
 /**
  * Larger mail is posted without its attachments, which the API has. The JSON of a larger mail would hold the event loop for too
  * long while it is made, signed or hashed.
  */
-const ATTACHMENTS_MAIL_BYTES_MAX = 5_000_000;
+export const ATTACHMENTS_MAIL_BYTES_MAX = 5_000_000;
 /** Longer texts and html are left out of the formats of other services. People and newsletters write a tenth of it. */
 const FORMAT_CHARACTERS_MAX = 1_000_000;
+/** The same of our own format, each: receivers of events expect small posts, and the API has them. */
+const OWN_CHARACTERS_MAX = 256_000;
+
 /** An attachment that a post has. */
 export interface PostedAttachment extends InboundAttachment {
   /** Base64. */
@@ -99,5 +102,24 @@ export const postedMail = async (deps: MailSource, { state, body: found, shown }
       attachments_left_out: body.attachments.length - attachments.length,
       bodies_left_out: long.length,
     },
+  };
+};
+
+const charactersOf = (headers: InboundBody['headers']): number =>
+  headers.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
+
+/** The fields of a mail that a post in our own format has, and the names of those that are too large for it. */
+export const postedFields = (body: PostedMail['body']) => {
+  const { message_id: internetMessageId, ...fields } = serializeInboundBody(body);
+  const texts = (['text', 'html', 'sanitized_html'] as const).filter(
+    (name) => (fields[name]?.length ?? 0) > OWN_CHARACTERS_MAX,
+  );
+  const hasLongHeader = charactersOf(body.headers) > OWN_CHARACTERS_MAX;
+  return {
+    ...fields,
+    internet_message_id: internetMessageId,
+    headers: hasLongHeader ? [] : fields.headers,
+    ...Object.fromEntries(texts.map((name) => [name, null])),
+    left_out: [...(hasLongHeader ? (['headers'] as const) : []), ...texts],
   };
 };

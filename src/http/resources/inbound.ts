@@ -1,26 +1,22 @@
 import { z } from 'zod';
-import { readWholeStream } from '../../commands/execute.ts';
 import { loadInbound } from '../../commands/inbound/receive-mail.ts';
 import { organizationSecret } from '../../commands/organization.ts';
 import { addressDigest } from '../../commands/suppression.ts';
 import type { Caller } from '../../domain/api-key/caller.ts';
-import { customerEvents } from '../../domain/customer-events/customer-events.ts';
 import type { ExistingInbound } from '../../domain/inbound/inbound.ts';
 import { environmentSchema } from '../../domain/kernel/environment.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
-import { inboundStream } from '../../domain/kernel/streams.ts';
 import { subjectWordDigests, subjectWords } from '../../domain/message/search-words.ts';
 import type { InboundBody, InboundHead } from '../../domain/ports/contents.ts';
-import { deliveryId } from '../../domain/ports/webhooks.ts';
 import { type ParsedPart, parseMailbox } from '../../lib/mime/mime.ts';
 import type { ListPage } from '../../lib/projections/projections.ts';
 import type { ListInbound } from '../../projections/inbound.ts';
 import { visibleDomainId } from '../auth/permissions.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
-import { idParameter, listOf, listSchema, pageSchema, timeParameter, timeSchema } from '../fields.ts';
+import { idParameter, pageSchema, timeParameter, timeSchema } from '../fields.ts';
 import { imagesField, pageOfText, sealedMail, withImages } from '../pages/mail-page.ts';
-import { listEndpoint, readRecent } from '../reading.ts';
+import { listEndpoint } from '../reading.ts';
 import { recordReading } from '../readings.ts';
 import { inboundBodyFields, inboundFactFields, inboundHeadFields } from './events/event.ts';
 import {
@@ -29,9 +25,14 @@ import {
   serializeInboundFacts,
   serializeInboundHead,
 } from './events/serialize-events.ts';
-import { attachmentFile, attachmentLinks, partsOf, requireKind } from './inbound-attachments.ts';
+import {
+  attachmentFile,
+  attachmentLinks,
+  downloadInboundAttachmentRoute,
+  partsOf,
+  requireKind,
+} from './inbound-attachments.ts';
 import { ATTACHMENT_TYPE, attachmentPlace, fileOf, SOURCE_TYPE } from './inbox.ts';
-import { serializeDeliveries, webhookDeliverySchema } from './webhooks/deliveries.ts';
 
 export const inboundSchema = z
   .strictObject({
@@ -278,48 +279,11 @@ const getInboundAttachmentRoute = endpoint(
   },
 );
 
-/** Most organizations have one or two. Of more, the newest are looked up: each is a probe by primary key. */
-const ENDPOINTS_MAX = 100;
-
-/** Webhooks that may have got the message. */
-const endpointsFor = async (
-  { deps }: RouteContext,
-  { organizationId, environment }: Caller,
-  { action, webhookId }: ExistingInbound,
-): Promise<readonly string[]> => {
-  if (action !== 'webhook') return [];
-  if (webhookId !== null) return [webhookId];
-  await readRecent(deps, ['webhooks']);
-  const by = { organizationId, environment, limit: ENDPOINTS_MAX, after: null };
-  return (await deps.readModels.webhooks.list(by)).items.map((webhook) => webhook.webhookId);
-};
-
-const listInboundDeliveriesRoute = endpoint(
-  'GET /v1/inbound/:id/deliveries',
-  {
-    summary: 'List the deliveries of an inbound message',
-    description: `Returns the deliveries of its event \`inbound.received\` with all of their attempts, one for each webhook. Replays have deliveries of their own, which are left out. Deliveries can be missing if a webhook was deleted, or if there are more than ${ENDPOINTS_MAX} webhooks.`,
-    answer: listSchema(webhookDeliverySchema),
-    etag: false,
-  },
-  async ({ caller, id }, route) => {
-    const { deps } = route;
-    const found = await loadVisibleInbound(deps, caller, id);
-    const endpoints = await endpointsFor(route, caller, found);
-    const events = (await readWholeStream(deps.context.store, inboundStream(id))).flatMap(customerEvents);
-    const ids = events.flatMap((event) => endpoints.map((webhookId) => deliveryId(webhookId, event.id)));
-    const deliveries = await deps.readModels.inShareOf(caller.organizationId, () =>
-      deps.webhookDeliveries.find({ ids, limit: ENDPOINTS_MAX }),
-    );
-    return listOf(await serializeDeliveries(deps, caller, deliveries), false, null);
-  },
-);
-
 export const INBOUND_ROUTES = {
   listInboundRoute,
   getInboundRoute,
   previewInboundRoute,
   getRawInboundRoute,
   getInboundAttachmentRoute,
-  listInboundDeliveriesRoute,
+  downloadInboundAttachmentRoute,
 };

@@ -139,11 +139,18 @@ const webhooks = async ({ recorder: { ask, bind }, listener }: Stage): Promise<v
     await ask(name, name === 'listWebhooks' ? {} : { parameters: { id } });
 };
 
-const inbound = async ({ recorder: { ask }, receive }: Stage, domainId: string): Promise<void> => {
+const inbound = async ({ recorder: { ask }, receive, listener }: Stage, domainId: string): Promise<void> => {
   const { id: organizationId } = await ask('getOrganization!');
+  const webhook = await ask('registerWebhook!', { body: { url: listener, events: ['inbound.received'] } });
   const received = await receive({ organizationId, domainId, to: 'support@example.test' });
+  await until(
+    () => ask('listInboundDeliveries!', { parameters: { id: received } }),
+    ({ data }) => data[0]?.status === 'delivered',
+  );
   for (const name of ['getInbound', 'previewInbound', 'getRawInbound', 'listInboundDeliveries'])
     await ask(name, { parameters: { id: received } });
+  await ask('resendInbound', { parameters: { id: received } });
+  await ask('deleteWebhook!', { parameters: { id: webhook.id } });
   await ask('testInbound');
   await ask('listInbound');
   await ask('getInboundAttachment', { parameters: { id: received, place: '0' } });

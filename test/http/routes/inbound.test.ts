@@ -167,4 +167,16 @@ describe('an inbound message', () => {
     expect((await get('inb_aaaaaaaaaaaaaaaaaaaaaaaaaa/deliveries', keys.manager)).statusCode).toBe(404);
     expect((await get('x/deliveries', keys.manager)).statusCode).toBe(404);
   });
+
+  test('is resent by keys with manage, of its own organization and environment only', async () => {
+    const id = await receiveOne({ facts: { action: 'store' } });
+    const resend = async (by = keys.manager ?? '') => {
+      const answer = await service.request({ method: 'POST', url: `/v1/inbound/${id}/resend`, key: by, payload: {} });
+      return [answer.statusCode, answer.json().error.code];
+    };
+    expect(await resend(key)).toEqual([403, 'permission_missing']);
+    expect(await resend(keys.other)).toEqual([403, 'other_organization']);
+    expect(await resend(keys.test)).toEqual([404, 'not_found']);
+    expect(await resend()).toEqual([409, 'resource_conflict']); // no webhook got it
+  });
 });

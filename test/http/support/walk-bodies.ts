@@ -115,6 +115,7 @@ export const BODIES: Readonly<Record<WithBody, (tenant: WalkedDomain) => object>
   'POST /v1/webhooks/:id/ping': () => ({}),
   'POST /v1/webhooks/:id/replay': () => ({ after: 'start' }),
   'POST /v1/webhooks/:id/deliveries/:delivery/resend': () => ({}),
+  'POST /v1/inbound/:id/resend': () => ({}),
 };
 
 export const hasBody = (name: GuardedRouteName): name is WithBody => Object.hasOwn(BODIES, name);
