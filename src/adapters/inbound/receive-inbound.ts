@@ -82,6 +82,8 @@ const readUpTo = async (stream: AsyncIterable<Buffer>, bytesMax: number): Promis
 
 export const createInboundMail = ({ bodies, isReady, receive, find }: InboundMailOptions): InboundMail => {
   const found = ({ address }: SMTPServerAddress): InboundRecipient | 'refused' | null => {
+    // Octets that are no UTF-8: different addresses would become one.
+    if (address.includes('\ufffd')) return null;
     const mailbox = parseMailbox(address);
     return typeof mailbox === 'string' ? null : find(mailbox.address);
   };

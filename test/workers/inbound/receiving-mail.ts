@@ -62,6 +62,7 @@ export const openReceivingMail = async ({ bodies, wrap = (same) => same, isReady
   const routes = createInboundRoutes();
   const authentication = { is: PASSED };
   const results: ReceiveResult[] = [];
+  const reports: unknown[] = [];
 
   const logged = async (): Promise<readonly RecordedEvent[]> =>
     (await store.readAll({ from: LOG_START, filter: {}, limit: 100_000 })).events;
@@ -96,7 +97,9 @@ export const openReceivingMail = async ({ bodies, wrap = (same) => same, isReady
   });
   const task = createInboundReportTask({
     domain: 'bounces.service.test',
-    take: async () => {},
+    take: async (report) => {
+      reports.push(report);
+    },
     reader: closedAfterTest(createInboundReportReader()),
     inbound,
     logger: silentLogger,
@@ -109,6 +112,9 @@ export const openReceivingMail = async ({ bodies, wrap = (same) => same, isReady
     context,
     port: listener.port,
     results,
+    /** Returned mail for the service itself. */
+    reports,
+    logged,
     follow,
     originOf,
     /** What is found out about who sent the next mail. */
