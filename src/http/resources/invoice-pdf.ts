@@ -43,6 +43,10 @@ const UNPRINTABLE = /[^\x20-\x7e\u00a1-\u00ff\u20ac\u2013\u2014\u2018-\u201e\u20
 export const printable = (text: string, charactersMax = NAME_CHARACTERS_MAX): string =>
   text.normalize('NFC').replace(UNPRINTABLE, '?').slice(0, charactersMax);
 
+/** True if a text has letters that are shown as `?`. */
+export const lacksLetters = (texts: readonly string[]): boolean =>
+  texts.some((text) => text.normalize('NFC').search(UNPRINTABLE) !== -1);
+
 /** The day before the one after the last. */
 const lastDay = (to: string): string => new Date(Date.parse(to) - 86_400_000).toISOString().slice(0, to.length);
 
@@ -84,15 +88,6 @@ const headOf = ({ invoice, closedAt }: ClosedInvoice, organization: InvoicedOrga
 const LETTERS_MISSING =
   'A question mark in a name can stand for a letter that this font does not have. The invoice as JSON has all names in full.';
 
-/** True if a name has letters that are shown as `?`. */
-const lacksLetters = (
-  { invoice: { issuer, customer, lines } }: ClosedInvoice,
-  { name }: InvoicedOrganization,
-): boolean =>
-  [name, JSON.stringify([issuer, customer]), ...lines.map(({ plan }) => plan.name)].some(
-    (text) => text.normalize('NFC').search(UNPRINTABLE) !== -1,
-  );
-
 const totalsOf = ({ total, tax, currency }: ClosedInvoice['invoice']): readonly string[] =>
   tax === undefined
     ? [`Total: ${money(total, currency)}`]
@@ -103,8 +98,10 @@ const totalsOf = ({ total, tax, currency }: ClosedInvoice['invoice']): readonly 
       ];
 
 /** Streams it. */
-export const invoicePdf = async (closed: ClosedInvoice, organization: InvoicedOrganization): Promise<Readable> => {
-  const { invoice, closedAt } = closed;
+export const invoicePdf = async (
+  { invoice, closedAt }: ClosedInvoice,
+  organization: InvoicedOrganization,
+): Promise<Readable> => {
   const { default: PdfDocument } = await import('pdfkit');
   const { invoiceId, lines, currency, countedTo } = invoice;
   const title = titleOf(invoice);
@@ -162,7 +159,7 @@ export const invoicePdf = async (closed: ClosedInvoice, organization: InvoicedOr
 
   doc.font('Helvetica-Bold').fontSize(20).text(title, MARGIN, MARGIN);
   doc.font('Helvetica').fontSize(10).moveDown(0.5);
-  for (const text of headOf(closed, organization)) doc.text(text === '' ? ' ' : text);
+  for (const text of headOf({ invoice, closedAt }, organization)) doc.text(text === '' ? ' ' : text);
   doc.moveDown();
   const y = table(doc.y) + 8;
   doc.font('Helvetica-Bold').fontSize(11);
@@ -170,7 +167,9 @@ export const invoicePdf = async (closed: ClosedInvoice, organization: InvoicedOr
   doc.font('Helvetica').fontSize(8).moveDown();
   const counted = countedTo.at === null ? '' : `Counted up to ${countedTo.at}. `;
   doc.text(`${counted}Later changes appear on the next ${title.toLowerCase()}. Each line is rounded once.`, MARGIN);
-  if (lacksLetters(closed, organization)) doc.text(LETTERS_MISSING);
+  const { issuer, customer } = invoice;
+  const names = [organization.name, JSON.stringify([issuer, customer]), ...lines.map(({ plan }) => plan.name)];
+  if (lacksLetters(names)) doc.text(LETTERS_MISSING);
   doc.end();
   return doc;
 };

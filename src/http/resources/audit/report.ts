@@ -6,7 +6,7 @@ import { accessSentence } from '../../../domain/audit/report/access-rows.ts';
 import { atTime } from '../../../domain/audit/report/words.ts';
 import { escapeHtml } from '../../../lib/html/html.ts';
 import { timeSchema } from '../../fields.ts';
-import { printable } from '../invoice-pdf.ts';
+import { lacksLetters, printable } from '../invoice-pdf.ts';
 
 /**
  * The history of one key or message, for readers who do not know this service: a sentence for each event, its actor, and
@@ -262,6 +262,9 @@ const AT_ONCE = 10;
 /** Longer texts are cut: the attachment has them whole. */
 const TEXT_CHARACTERS_MAX = 2_000;
 
+const LETTERS_MISSING =
+  'A question mark in a name can stand for a letter that this font does not have. The attached file has all names in full.';
+
 const shown = (text: string): string => printable(text, TEXT_CHARACTERS_MAX);
 
 /** Texts for the reader to compare, by label. */
@@ -341,6 +344,8 @@ export const reportPdf = async (report: Report): Promise<Readable> => {
   heading('Proof');
   lines(proofSentence(report));
   lines(`The attached file ${id}.json holds each event as it is hashed, and its proof.`);
+  if (lacksLetters([...facts.map(({ value }) => value), ...events.flatMap(({ sentence, by }) => [sentence, by])]))
+    lines(LETTERS_MISSING);
   for (const [name, text] of Object.entries(signedTexts(report))) {
     doc.moveDown(0.5);
     lines(name);
