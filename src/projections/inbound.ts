@@ -33,6 +33,8 @@ export interface ListInbound {
   readonly toDigest: string | null;
   /** Digests of words that the subject must have all (`search-words.ts`); empty: all. */
   readonly words: readonly string[];
+  /** Message that they answer; null: all. */
+  readonly inReplyToMessageId: string | null;
   /** Received at this time or later (ISO 8601); null: from the first. */
   readonly since: string | null;
   /** Received before this time; null: up to the last. */
@@ -50,6 +52,7 @@ const LIST = `
       select from vault.contents c where c.id = m.content_id and c.subject_words @> $9::bigint[]))
     and ($10::timestamptz is null or m.created_at >= $10)
     and ($11::timestamptz is null or m.created_at < $11)
+    and ($12::text is null or m.state->>'inReplyToMessageId' = $12)
   order by m.created_at desc, m.inbound_id desc
   limit $5`;
 
@@ -61,7 +64,7 @@ export const listInbound = async (db: Database, by: ListInbound): Promise<ListPa
     text: LIST,
     values: [
       ...[organizationId, environment, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit)],
-      ...[domainId, fromDigest, toDigest, words, since, until],
+      ...[domainId, fromDigest, toDigest, words, since, until, by.inReplyToMessageId],
     ],
   });
   const page = pageOf(rows, limit, ({ id, state }) => ({ createdAt: state.createdAt, id }));

@@ -4301,6 +4301,8 @@ export interface ListInboundQuery {
   domain_id?: string | undefined;
   /** Words of the subject. All must occur, for as long as the contents are stored. */
   subject?: string | undefined;
+  /** Only messages that answer this message of yours, by its id. */
+  in_reply_to_message_id?: string | undefined;
   /** Only messages received at or after this time (ISO 8601). */
   since?: string | undefined;
   /** Only messages received before this time (ISO 8601). */

@@ -25,7 +25,8 @@ import { hoursAgo, PERIODS } from '../messages/selection.ts';
 
 /** Filters of the list of inbound messages. They use the API's parameter names in the URL. */
 
-const FILTERS = ['from', 'to', 'domain_id', 'subject'] as const;
+const FILTERS = ['from', 'to', 'domain_id', 'subject', 'in_reply_to_message_id'] as const;
+const ANSWERED = 'in_reply_to_message_id';
 
 export interface InboundSearch {
   readonly filters: Readonly<Partial<Record<(typeof FILTERS)[number], string>>>;
@@ -165,7 +166,13 @@ const Chips = ({ search }: Pick<SearchProps, 'search'>): JSX.Element => {
   return (
     <>
       {Object.entries(filters).map(([name, value]) => (
-        <FilterChip key={name} name={name} word={wordOf(name)} value={domains.get(value) ?? value} removed={name} />
+        <FilterChip
+          key={name}
+          name={name}
+          word={name === ANSWERED ? 'answers' : wordOf(name)}
+          value={domains.get(value) ?? value}
+          removed={name}
+        />
       ))}
       {Object.entries(bounds).map(
         ([name, at]) =>

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { List } from '../../http/fields.ts';
 import type { SerializedMessage } from '../../http/resources/messages/message.ts';
 import { AsOfBar, AsOfButton, type Moment, momentsOf, type Past, queryAt, useAsOf } from '../components/as-of.tsx';
 import { CopyField, Fact, Facts } from '../components/facts.tsx';
@@ -19,6 +20,29 @@ import { Recipients } from './recipients.tsx';
 import { ResendButton, ResendFacts } from './resend.tsx';
 import { Lanes, Timeline, WebhookSteps } from './timeline.tsx';
 import { type Steps, useTrail } from './updates.ts';
+
+/** Higher: the page loads more slowly. */
+const ANSWERS_MAX = 10;
+
+/** Links to inbound mail that answers the message. */
+const Answers = ({ id }: Pick<SerializedMessage, 'id'>): JSX.Element | null => {
+  const query = { in_reply_to_message_id: id };
+  const enabled = useMay('GET /v1/inbound');
+  const { data } = useResource<List<unknown>>({
+    path: '/v1/inbound',
+    query: { ...query, limit: ANSWERS_MAX },
+    enabled,
+  });
+  if (data === undefined || data.data.length === 0) return null;
+  return (
+    <Fact name="Answers">
+      <a class="lnk" href={linkTo('/inbound', query)}>
+        {data.data.length}
+        {data.has_more && ' or more'}
+      </a>
+    </Fact>
+  );
+};
 
 /** Facts about a message apart from its history, each a link or copyable. */
 export const MessageFacts = ({ message }: { readonly message: SerializedMessage }): JSX.Element => {
@@ -77,6 +101,7 @@ export const MessageFacts = ({ message }: { readonly message: SerializedMessage 
             ))}
           </Fact>
         )}
+        <Answers id={message.id} />
         <ResendFacts message={message} />
         <Fact name="Class">{message.stream === 'bulk' ? 'Bulk' : 'Transactional'}</Fact>
         {message.scheduled_at !== null && <Fact name="Scheduled for">{times.full(message.scheduled_at)}</Fact>}

@@ -149,6 +149,9 @@ export const INBOUND_FILTERS = {
     .refine((text) => subjectWords(text).length > 0, 'must contain a word of two characters or more')
     .optional()
     .describe('Words of the subject. All must occur, for as long as the contents are stored.'),
+  in_reply_to_message_id: idParameter('message').describe(
+    'Only messages that answer this message of yours, by its id.',
+  ),
   since: timeParameter().optional().describe('Only messages received at or after this time (ISO 8601).'),
   until: timeParameter().optional().describe('Only messages received before this time (ISO 8601).'),
 };
@@ -160,7 +163,7 @@ type FindInbound = z.output<typeof inboundFilter> & Pick<ListInbound, 'limit' | 
 export const findInbound = async (
   deps: Pick<HttpDependencies, 'context' | 'readModels'>,
   caller: Caller,
-  { from, to, subject, domain_id: asked, since, until, limit, after }: FindInbound,
+  { from, to, subject, domain_id: asked, in_reply_to_message_id: answered, since, until, limit, after }: FindInbound,
 ): Promise<ListPage<ExistingInbound>> => {
   const { organizationId, environment } = caller;
   const own = visibleDomainId(caller);
@@ -176,6 +179,7 @@ export const findInbound = async (
     fromDigest: digestOf(from),
     toDigest: digestOf(to),
     words: subjectWordDigests(secret, subject ?? ''),
+    inReplyToMessageId: answered ?? null,
     since: since ?? null,
     until: until ?? null,
   });

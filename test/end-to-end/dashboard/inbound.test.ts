@@ -217,6 +217,22 @@ describe.skipIf(chromiumIsMissing)('inbound mail', () => {
     await close();
   });
 
+  test('that answers a message is linked with it, both ways', async () => {
+    const mail = { from: 'shop@example.test', to: 'ann@example.net', subject: 'Your order', text: 'On its way.' };
+    const { body: sent } = await dashboard.api.post('/v1/messages/send', mail);
+    const raw = `From: ann@example.net\r\nIn-Reply-To: ${sent.message_id}\r\nSubject: Re: Your order\r\n\r\nThanks!\r\n`;
+    await receive(raw, 'shop@example.test');
+    const { page, complaints, close } = await dashboard.openAs('owner', WIDE, { keepsPolicy: true });
+    await page.goto(`/dashboard/messages/${sent.id}`);
+    const fact = page.getByRole('complementary', { name: 'Facts' }).getByText('Answers').locator('..');
+    await fact.getByRole('link', { name: '1' }).click();
+    await page.getByText('Re: Your order').click();
+    await page.getByRole('link', { name: 'a message of yours' }).click();
+    await page.waitForURL(({ pathname }) => pathname === `/dashboard/messages/${sent.id}`);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('is received by hand, and its reply is shown without the quoted part', async () => {
     const { page, complaints, close } = await dashboard.openAs('developer', WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/inbound');

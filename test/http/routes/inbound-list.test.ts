@@ -11,6 +11,7 @@ let otherKey: string;
 let testKey: string;
 let secondId: string;
 const ids: Record<string, string> = {};
+const ANSWERED = `msg_${'a'.repeat(26)}`;
 
 beforeAll(async () => {
   service = await startDatabaseService();
@@ -27,7 +28,11 @@ beforeAll(async () => {
   const receiveFor = (to: string, of: string, from: string, environment: 'live' | 'test' = 'live') =>
     receive(context, {
       ...{ organizationId, environment, domainId: of, to },
-      facts: { toDigest: addressDigest(secret, to), fromDigests: [addressDigest(secret, from)] },
+      facts: {
+        toDigest: addressDigest(secret, to),
+        fromDigests: [addressDigest(secret, from)],
+        inReplyToMessageId: of === secondId ? ANSWERED : null,
+      },
     });
   ids.first = await receiveFor('support@example.test', domainId, 'ann@example.net');
   ids.second = await receiveFor('sales@second.test', secondId, 'bob@example.net');
@@ -61,6 +66,13 @@ describe('the list of inbound messages', () => {
     expect(await idsIn('?to=sales@second.test&from=ann@example.net')).toEqual([]);
   });
 
+  test('is filtered by the message that they answer', async () => {
+    expect(await idsIn(`?in_reply_to_message_id=${ANSWERED}`)).toEqual([ids.second]);
+    expect(await idsIn(`?in_reply_to_message_id=msg_${'b'.repeat(26)}`)).toEqual([]);
+    expect(await idsIn(`?in_reply_to_message_id=${ANSWERED}`, otherKey)).toEqual([]);
+    expect(await idsIn(`?in_reply_to_message_id=${ANSWERED}`, ownKey)).toEqual([]);
+  });
+
   test('shows an organization, an environment and, for keys without manage, a domain', async () => {
     expect(await idsIn('', otherKey)).toEqual([]);
     expect(await idsIn('', testKey)).toEqual([ids.test]);
@@ -74,6 +86,7 @@ describe('the list of inbound messages', () => {
     ['subject=-'],
     ['since=x'],
     ['domain_id=x'],
+    ['in_reply_to_message_id=x'],
     ['after=x'],
     ['q=x'],
   ])('with %s is refused', async (query) => {
