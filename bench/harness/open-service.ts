@@ -21,6 +21,8 @@ export interface Service {
   head(): Promise<string>;
   /** Number of recipient outcomes after a position. */
   outcomesAfter(position: string): Promise<number>;
+  /** Number of inbound messages in the log. */
+  received(): Promise<number>;
   /** Position of the slowest read model. */
   projected(): Promise<string>;
   /** Sizes by table name with schema. */
@@ -36,6 +38,7 @@ export interface Service {
 const OUTCOMES = `
   select count(*)::int as count from event_log.events
   where position > $1 and type in ('RecipientDelivered', 'RecipientBounced', 'RecipientFailed', 'RecipientExpired')`;
+const RECEIVED = "select count(*)::int as count from event_log.events where type = 'InboundReceived'";
 /** First line of the server's lock file (PostgreSQL 18, §66.1). */
 const POSTMASTER = "select split_part(pg_read_file('postmaster.pid'), e'\\n', 1)::int as pid";
 const PROJECTED = 'select min(position) as position from read_models.checkpoints';
@@ -148,6 +151,7 @@ export const openService = async (
       const { rows } = await pool.query<{ count: number }>(OUTCOMES, [Number(position)]);
       return rows[0]?.count ?? 0;
     },
+    received: async () => (await pool.query<{ count: number }>(RECEIVED)).rows[0]?.count ?? 0,
     lagSeconds: async () => Math.max(0, ...(await readLag()).map(({ seconds }) => seconds)),
     tableBytes: async () => {
       const { rows } = await pool.query<TableBytes & { readonly table: string }>(TABLE_BYTES);

@@ -11,6 +11,7 @@ import { endToEndRedis } from './end-to-end-redis.ts';
 import { eventStreams } from './event-streams.ts';
 import { eventStoreDb } from './eventstoredb.ts';
 import { growth, growthLarge } from './growth.ts';
+import { inbound } from './inbound.ts';
 import { isolation, isolationLarge } from './isolation.ts';
 import { keyCheck } from './key-check.ts';
 import { lag } from './lag.ts';
@@ -65,6 +66,7 @@ export const BY_NAME: readonly Measure[] = [
   storage,
   retention,
   peers,
+  inbound,
   isolation,
   isolationLarge,
   webhookFairness,

@@ -1,22 +1,34 @@
+export const NOBODY = 65_534;
+
 export interface PostfixPlaces {
   /** Holds `spool` and `data`. */
   readonly folder: string;
   /** Loopback port that accepts mail. */
   readonly port: number;
-  /** Loopback port that mail is forwarded to. */
-  readonly relayPort: number;
-  /** Socket of a signing milter. */
-  readonly milter: string | null;
 }
 
-/** Uses as many sessions and processes as the service. If a milter is given, unsigned mail is not accepted. */
-export const mainCf = ({ folder, relayPort, milter }: PostfixPlaces): string => `compatibility_level = 3.6
+/** Forwards mail, signed if a milter is given. Unsigned mail is not accepted then. */
+export const relayLines = (relayPort: number, milter: string | null): string => `mydestination =
+relayhost = [127.0.0.1]:${relayPort}
+smtp_connection_cache_destinations = [127.0.0.1]:${relayPort}
+${milter === null ? '' : `smtpd_milters = unix:${milter}\nmilter_default_action = tempfail\n`}`;
+
+/** Stores mail for a domain in one maildir of the user `nobody`, like a server of mailboxes. */
+export const maildirLines = (folder: string, domain: string): string => `mydestination =
+virtual_mailbox_domains = ${domain}
+virtual_mailbox_base = ${folder}/mail
+virtual_mailbox_maps = static:box/
+virtual_uid_maps = static:${NOBODY}
+virtual_gid_maps = static:${NOBODY}
+`;
+
+/** Uses as many sessions and processes as the service. @param lines what happens to mail. */
+export const mainCf = ({ folder }: PostfixPlaces, lines: string): string => `compatibility_level = 3.6
 queue_directory = ${folder}/spool
 data_directory = ${folder}/data
 maillog_file = ${folder}/log
 maillog_file_prefixes = ${folder}
 myhostname = bench.example
-mydestination =
 mynetworks = 127.0.0.0/8
 inet_interfaces = 127.0.0.1
 inet_protocols = ipv4
@@ -24,14 +36,12 @@ alias_maps =
 alias_database =
 disable_dns_lookups = yes
 smtp_tls_security_level = none
-relayhost = [127.0.0.1]:${relayPort}
-smtp_connection_cache_destinations = [127.0.0.1]:${relayPort}
 default_destination_concurrency_limit = 50
 initial_destination_concurrency = 50
 default_process_limit = 100
 smtpd_client_connection_count_limit = 0
 in_flow_delay = 0
-${milter === null ? '' : `smtpd_milters = unix:${milter}\nmilter_default_action = tempfail\n`}`;
+${lines}`;
 
 const SERVICES = [
   'pickup unix n - n 60 1 pickup',
@@ -45,6 +55,7 @@ const SERVICES = [
   'flush unix n - n 1000 0 flush',
   'proxymap unix - - n - - proxymap',
   'smtp unix - - n - - smtp',
+  'virtual unix - n n - - virtual',
   'error unix - - n - - error',
   'retry unix - - n - - error',
   'anvil unix - - n - 1 anvil',
