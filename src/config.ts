@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { readSecret } from './domain/api-key/secret.ts';
+import { INBOUND_MAX_DEFAULT, INBOUND_SENDER_MAX_DEFAULT } from './domain/inbound/inbound.ts';
 import { isNetwork, isPublicUrl, plainPublicUrl } from './domain/kernel/addresses.ts';
 import { readSourcePools, readSourceWarmUps } from './domain/message/source-pools.ts';
 import { type ReputationLimits, readLimits } from './domain/reputation/reputation.ts';
@@ -319,6 +320,9 @@ const SETTINGS = {
   tlsKeyFile: ['TLS_KEY_FILE', z.string().optional()],
   /** Webhooks of an organization. Those that exist above it stay. */
   webhooksMax: ['WEBHOOKS_MAX', integer(1, 10_000).default(WEBHOOKS_MAX_DEFAULT)],
+  /** Copies of inbound mail a minute of one organization, and mails of one sender to it. */
+  inboundMax: ['INBOUND_MAX_PER_MINUTE', integer(1, 10_000_000).default(INBOUND_MAX_DEFAULT)],
+  inboundSenderMax: ['INBOUND_SENDER_MAX_PER_MINUTE', integer(1, 10_000_000).default(INBOUND_SENDER_MAX_DEFAULT)],
   /** The IPs that webhooks are posted from. None: any. */
   webhookSourceAddresses: [
     'WEBHOOK_SOURCE_ADDRESSES',

@@ -23,6 +23,8 @@ describe('the configuration', () => {
       redisUrl: undefined,
       mail: { kind: 'capture' },
       webhooksMax: 50,
+      inboundMax: 6_000,
+      inboundSenderMax: 600,
       webhookSourceAddresses: [],
       sourceAddresses: [],
       allowPrivateMx: false,
@@ -97,6 +99,8 @@ describe('the configuration', () => {
       SUBMISSION_TLS_PORT: '465',
       POSTMASTER: 'Post <post@example.com>',
       WEBHOOKS_MAX: '300',
+      INBOUND_MAX_PER_MINUTE: '100',
+      INBOUND_SENDER_MAX_PER_MINUTE: '10',
       WEBHOOK_SOURCE_ADDRESSES: '192.0.2.8, 2001:db8::8',
       WEBHOOK_CERT_FILE: '/tls/webhooks.pem',
       WEBHOOK_KEY_FILE: '/tls/webhooks-key.pem',
@@ -150,6 +154,8 @@ describe('the configuration', () => {
       submissionTlsPort: 465,
       postmaster: 'post@example.com',
       webhooksMax: 300,
+      inboundMax: 100,
+      inboundSenderMax: 10,
       webhookSourceAddresses: ['192.0.2.8', '2001:db8::8'],
       webhookTlsFiles: { cert: '/tls/webhooks.pem', key: '/tls/webhooks-key.pem' },
       mxPort: undefined,
@@ -232,6 +238,8 @@ describe('the configuration', () => {
       AUDIT_CHECK_HOUR: '24',
       READINGS_ON_RECORD: '101',
       WEBHOOKS_MAX: '0',
+      INBOUND_MAX_PER_MINUTE: '0',
+      INBOUND_SENDER_MAX_PER_MINUTE: 'x',
     });
     expect(lines.map((line) => line.slice(0, line.indexOf(':'))).sort()).toEqual(
       VARIABLES.filter(

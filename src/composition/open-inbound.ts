@@ -3,7 +3,12 @@ import { createAuthenticator } from '../adapters/inbound/authenticate.ts';
 import { createInboundReader } from '../adapters/inbound/inbound-reader.ts';
 import { createInboundMail, type InboundMail, type InboundMailOptions } from '../adapters/inbound/receive-inbound.ts';
 import { internalOrigin } from '../commands/execute.ts';
-import { RECEIVE_OUTCOMES, type ReceivingPorts, receiveMail } from '../commands/inbound/receive-mail.ts';
+import {
+  DEFERRED_OUTCOMES,
+  RECEIVE_OUTCOMES,
+  type ReceivingPorts,
+  receiveMail,
+} from '../commands/inbound/receive-mail.ts';
 import { INBOUND_TEST_DOMAIN } from '../domain/inbound/inbound.ts';
 import { localPartOf, takingRoute } from '../domain/inbound/route.ts';
 import { createBodyBudget } from '../lib/http/http.ts';
@@ -16,8 +21,7 @@ import { countOutcomes } from './start-metrics.ts';
 interface InboundMailParts {
   readonly receivers: Workers['receivers'];
   readonly receiving: ReceivingPorts;
-  /** Absent: no metrics. */
-  readonly registry?: Registry | undefined;
+  readonly overLimit: InboundMailOptions['overLimit'];
 }
 
 type Receivers = NonNullable<ReturnType<Workers['receivers']>>;
@@ -49,27 +53,32 @@ export const findRecipient =
     return known && owner && routed(known, owner, address);
   };
 
+/** Counts inbound mails. @param registry absent: no metrics. */
+export const measureInbound = (registry: Registry | undefined): ReceivingPorts['count'] =>
+  countOutcomes(registry, {
+    name: 'outbox_inbound_mails_total',
+    help: 'Mails received for domains, by outcome',
+    outcomes: [...RECEIVE_OUTCOMES, ...DEFERRED_OUTCOMES],
+  });
+
 /** Opens the reader and the authenticator of inbound mail, which the roles of a process share. */
-export const openReceiving = ({
-  context,
-  logger,
-  closers,
-}: Pick<Engines, 'context' | 'logger' | 'closers'>): ReceivingPorts => ({
+export const openReceiving = (
+  { context, logger, closers }: Pick<Engines, 'context' | 'logger' | 'closers'>,
+  registry?: Registry,
+): ReceivingPorts => ({
   reader: closers.keep('inbound mail reader', createInboundReader()),
   authenticate: createAuthenticator({ resolver: context.resolver, logger }),
+  count: measureInbound(registry),
 });
 
 /** Opens what records inbound mail that comes by SMTP. */
 export const openInboundMail = (
   { context, system, logger }: Pick<Engines, 'context' | 'system' | 'logger'>,
-  { receivers, receiving, registry }: InboundMailParts,
-): InboundMail => {
-  const count = countOutcomes(registry, {
-    name: 'outbox_inbound_mails_total',
-    help: 'Mails received for domains, by outcome',
-    outcomes: RECEIVE_OUTCOMES,
-  });
-  return createInboundMail({
+  { receivers, receiving, overLimit }: InboundMailParts,
+): InboundMail =>
+  createInboundMail({
+    overLimit,
+    onDeferred: receiving.count,
     bodies: createBodyBudget(),
     isReady: () => receivers() !== null,
     find: findRecipient(receivers, context.capturing ? DEFAULT_DOMAIN : null),
@@ -80,8 +89,6 @@ export const openInboundMail = (
       const ports = { ...context, ...receiving };
       const { outcome, inboundIds } = await receiveMail(ports, origin, { ...mail, environment: 'live' });
       logger.info({ outcome, organizationId, inboundIds }, 'received a mail');
-      count(outcome);
       return outcome;
     },
   });
-};

@@ -140,7 +140,7 @@ const startRoles = async (
   closers.add('event loop watch', async () => eventLoop.stop());
   if (roles.has('projections')) closers.add('projections', (await startProjections(engines, events)).stop);
   let baseUrl = baseUrlOf(config, config.port);
-  const receiving = openReceiving(engines);
+  const receiving = openReceiving(engines, registry);
   const mailParser = closers.keep('mail parser', createMailParser());
   const links = { publicUrl: () => baseUrl, receiving, mailParser, registry, overrides, session };
   const workers = roles.has('workers') ? await openWorkers(config, engines, events, links) : undefined;

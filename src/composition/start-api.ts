@@ -6,9 +6,6 @@ import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
 import { createMessageSources } from '../adapters/mail/compose.ts';
 import { isLoopback } from '../adapters/mail/smarthost.ts';
 import { createPostgresMemberViews } from '../adapters/member-views.ts';
-import { createInMemoryRateLimiter } from '../adapters/rate-limit/in-memory.ts';
-import { createPostgresRateLimiter } from '../adapters/rate-limit/postgres.ts';
-import { createRedisRateLimiter } from '../adapters/rate-limit/redis.ts';
 import { createPostgresRefusedRequests } from '../adapters/refused-requests.ts';
 import { createPostgresRequestOrigins } from '../adapters/request-origins.ts';
 import { createPostgresRetention } from '../adapters/retention/postgres.ts';
@@ -21,7 +18,6 @@ import type { Config } from '../config.ts';
 import { requirePeriod } from '../domain/billing/plan.ts';
 import { clientNetworkOf } from '../domain/kernel/addresses.ts';
 import type { EventStore } from '../domain/kernel/event-store.ts';
-import type { RateLimiter } from '../domain/kernel/rate-limits.ts';
 import type { IdentityProvider } from '../domain/member/session.ts';
 import type { HttpDependencies, SubmissionServer } from '../http/dependencies.ts';
 import { createLiveFeed } from '../http/resources/events/live-feed.ts';
@@ -29,7 +25,6 @@ import { buildServer } from '../http/server.ts';
 import { StartRefused } from '../lib/async/async.ts';
 import { createHtmlChecker, createTextAlternatives } from '../lib/html/html.ts';
 import type { MailParser } from '../lib/mime/mime.ts';
-import { createPool } from '../lib/postgres/postgres.ts';
 import { type SmtpListener, startSmtpListener } from '../lib/smtp/smtp.ts';
 import { createLiquidRenderer, createTemplateCompiler } from '../lib/templates/templates.ts';
 import { withCopyForFolding } from '../projections/live-views.ts';
@@ -41,6 +36,7 @@ import { baseUrlOf, type ListenAddress, listenRefused, type RunningRole } from '
 import { measureStreams } from './measure-service.ts';
 import { type Engines, openEventStore } from './open-engines.ts';
 import { openDestinations } from './open-mail.ts';
+import { openRateLimiter } from './open-rate-limiter.ts';
 import {
   followRenewals,
   isUnspecified,
@@ -165,21 +161,6 @@ export interface RunningApi extends RunningRole {
   readonly submissionPort: number | undefined;
   readonly submissionTlsPort: number | undefined;
 }
-
-/** Time-out of a sync of rate limits. Longer: a failing sync is logged later, while each process counts on its own. */
-const SYNC_TIMEOUT_MS = 1_000;
-
-/** In Redis if configured, else in a shared database; the built-in one has one process, which counts in memory. */
-const openRateLimiter = (config: Config, engines: Engines): Promise<RateLimiter> => {
-  const { redisUrl, databaseUrl } = config;
-  const { system, logger, closers } = engines;
-  if (redisUrl !== undefined) return createRedisRateLimiter({ url: redisUrl, system, logger });
-  if (databaseUrl === undefined) return Promise.resolve(createInMemoryRateLimiter({ system }));
-  const options = { name: 'rate limits', max: 1, statementTimeoutMs: SYNC_TIMEOUT_MS };
-  const pool = createPool({ url: databaseUrl, logger, ...options });
-  closers.add('rate limits pool', () => pool.end());
-  return createPostgresRateLimiter({ pool, system, logger });
-};
 
 /** The key cache reads on connections of its own, so that other work cannot delay it. EventStoreDB's client has one for all. */
 const openKeyStore = async (

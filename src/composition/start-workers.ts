@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import { openRestoreHold } from '../adapters/backup/restore.ts';
+import { createInboundLimits } from '../adapters/inbound/inbound-limits.ts';
 import {
   createInboundReportReader,
   createInboundReportTask,
@@ -44,6 +45,7 @@ import { openInboundMail } from './open-inbound.ts';
 import { openMail } from './open-mail.ts';
 import { auditCheckNotes, noteAuditCheck, noteWitnessPolicy } from './open-operator.ts';
 import { openQueues } from './open-queues.ts';
+import { openRateLimiter } from './open-rate-limiter.ts';
 import { askedWitnesses, followRenewals, readTls, readWitnessPolicy } from './read-service-config.ts';
 import {
   countOutcomes,
@@ -102,11 +104,16 @@ const startInboundReport = async (
     const { pass } = createPostmaster({ domain, address, transport, system, logger });
     return { pass: (raw, from) => pass(raw, from).then(() => count('postmaster')) };
   };
+  const rateLimiter = closers.keep('rate limiter of inbound mail', await openRateLimiter(config, engines));
+  const overLimit = createInboundLimits(rateLimiter, {
+    perOrganization: config.inboundMax,
+    perSender: config.inboundSenderMax,
+  });
   const task = createInboundReportTask({
     domain,
     take,
     reader,
-    inbound: openInboundMail(engines, { receivers, receiving, registry }),
+    inbound: openInboundMail(engines, { receivers, receiving, overLimit }),
     logger,
     postmaster: postmaster === undefined ? undefined : passing(postmaster),
   });

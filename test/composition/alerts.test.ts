@@ -185,6 +185,11 @@ const setting =
       .map((line) => (line.startsWith(`${series} `) ? `${series} ${value}` : line))
       .join('\n');
 
+const rising = (series: string): Promise<Scrapes> => {
+  let total = 0;
+  return scraped(healthy, (text) => `${text}${series} ${total++}\n`);
+};
+
 /** A state in which appends fail with an error. */
 const appendsFail = (error: Error) => async (): Promise<Scrapes> => {
   const broken = createClosers(silentLogger);
@@ -322,15 +327,10 @@ const STATES: Readonly<Record<string, { readonly fires: readonly string[]; state
     state: () =>
       scraped(healthy, (text) => `${setting('outbox_audit_faults', 1)(text)}outbox_audit_check_age_seconds 345600\n`),
   },
-  'contents are missing': {
-    fires: ['OutboxContentsMissing'],
-    state: async () => {
-      let total = 0;
-      return scraped(healthy, (text) => {
-        total += 1;
-        return `${text}# TYPE outbox_contents_missing_total counter\noutbox_contents_missing_total ${total}\n`;
-      });
-    },
+  'contents are missing': { fires: ['OutboxContentsMissing'], state: () => rising('outbox_contents_missing_total') },
+  'mail that arrives is not recorded': {
+    fires: ['OutboxInboundDeferred'],
+    state: () => rising('outbox_inbound_mails_total{outcome="failed"}'),
   },
 };
 

@@ -21,11 +21,26 @@ interface IncomingMail {
   readonly client: MailClient;
 }
 
+/** A mail that is about to be read, for limits. */
+interface CountedMail {
+  readonly organizationId: string;
+  /** Return path. */
+  readonly from: string;
+  /** Address of the client. */
+  readonly client: string;
+  /** Recipients: each gets a copy. */
+  readonly copies: number;
+}
+
 export interface InboundMailOptions {
   /** `refused`: a route refuses the recipient. Null: nothing is received for it. @param address a parsed address. */
   find(address: string): InboundRecipient | 'refused' | null;
   /** True once all domains and routes are known. */
   isReady(): boolean;
+  /** Counts the mail. @returns what it exceeds, as a phrase; null: nothing. */
+  overLimit(mail: CountedMail): Promise<string | null>;
+  /** Called when a mail was not read. */
+  onDeferred(why: 'limited' | 'full'): void;
   /** Resolves once the mail is stored, or must be refused. If it rejects, the client must try again. */
   receive(mail: IncomingMail): Promise<'received' | 'repeated' | 'loop' | 'dmarc_failed'>;
   /** Memory for mail in flight, shared by all organizations. */
@@ -61,6 +76,8 @@ const declaredBytes = (sender: Sender): number => {
   return Number(sender.args.SIZE);
 };
 
+const senderOf = (sender: Sender): string => (sender === false ? '' : sender.address);
+
 /** Bytes to reserve before the first is read. */
 const wantedBytes = (sender: Sender): number => {
   const declared = declaredBytes(sender);
@@ -80,7 +97,8 @@ const readUpTo = async (stream: AsyncIterable<Buffer>, bytesMax: number): Promis
   return length > bytesMax ? null : Buffer.concat(chunks);
 };
 
-export const createInboundMail = ({ bodies, isReady, receive, find }: InboundMailOptions): InboundMail => {
+export const createInboundMail = (options: InboundMailOptions): InboundMail => {
+  const { bodies, isReady, receive, find, overLimit, onDeferred } = options;
   const found = ({ address }: SMTPServerAddress): InboundRecipient | 'refused' | null => {
     // Octets that are no UTF-8: different addresses would become one.
     if (address.includes('\ufffd')) return null;
@@ -108,11 +126,31 @@ export const createInboundMail = ({ bodies, isReady, receive, find }: InboundMai
   const accept = async (raw: Buffer, session: SMTPServerSession): Promise<void> => {
     const { envelope, remoteAddress, hostNameAppearsAs } = session;
     const recipients = recipientsOf(envelope.rcptTo);
-    const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
+    const from = senderOf(envelope.mailFrom);
     const client = { address: remoteAddress, helo: hostNameAppearsAs };
     const organizationId = recipients[0]?.organizationId ?? '';
     const outcome = await receive({ organizationId, raw, from, recipients, client });
     if (outcome === 'loop' || outcome === 'dmarc_failed') throw REFUSALS[outcome];
+  };
+
+  /** A reply that makes the client try again. */
+  const deferred = (why: 'limited' | 'full', text: string): Error => {
+    onDeferred(why);
+    return smtpAnswer(452, text);
+  };
+
+  /** @throws {Error} too many mails came within a minute. */
+  const requireWithinLimits = async (
+    stream: SMTPServerDataStream,
+    { envelope, remoteAddress }: SMTPServerSession,
+    organizationId: string,
+  ): Promise<void> => {
+    const { rcptTo, mailFrom } = envelope;
+    const mail = { organizationId, from: senderOf(mailFrom), client: remoteAddress, copies: rcptTo.length };
+    const exceeded = await overLimit(mail);
+    if (exceeded === null) return;
+    await readUpTo(stream, 0);
+    throw deferred('limited', `4.7.1 ${exceeded}: try again in a minute`);
   };
 
   return {
@@ -127,10 +165,11 @@ export const createInboundMail = ({ bodies, isReady, receive, find }: InboundMai
     receive: async (stream, session) => {
       const { rcptTo, mailFrom } = session.envelope;
       const owner = rcptTo.map(recipientOf).find((recipient) => recipient !== null)?.organizationId ?? '';
+      await requireWithinLimits(stream, session, owner);
       const place = await bodies.reserve(owner, wantedBytes(mailFrom), { waits: true });
       try {
         const raw = await readUpTo(stream, place?.bytes() ?? 0);
-        if (place === null) throw smtpAnswer(452, '4.3.1 too much mail is arriving: try again later');
+        if (place === null) throw deferred('full', '4.3.1 too much mail is arriving: try again later');
         if (raw === null) throw smtpAnswer(552, TOO_LARGE);
         place.shrink(raw.length);
         await accept(raw, session);

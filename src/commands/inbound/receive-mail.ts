@@ -34,6 +34,8 @@ import { addressDigest } from '../suppression.ts';
 export interface ReceivingPorts {
   readonly reader: InboundReader;
   readonly authenticate: AuthenticateMail;
+  /** Counts what became of a mail, for the metrics. */
+  readonly count: (outcome: ReceiveOutcome | DeferredOutcome) => void;
 }
 
 /** A mail for addresses of one organization. */
@@ -52,6 +54,13 @@ export interface ReceivedMail {
 /** `repeated`: all of it had been received before. `loop`: more than `HOPS_MAX` servers passed it on. */
 export const RECEIVE_OUTCOMES = ['received', 'repeated', 'loop', 'dmarc_failed'] as const;
 export type ReceiveOutcome = (typeof RECEIVE_OUTCOMES)[number];
+
+/**
+ * The client must try again. `limited`: too many mails a minute. `full`: too much mail is in memory. `failed`: the log, the vault
+ * or the reader was away.
+ */
+export const DEFERRED_OUTCOMES = ['limited', 'full', 'failed'] as const;
+export type DeferredOutcome = (typeof DEFERRED_OUTCOMES)[number];
 
 export interface ReceiveResult {
   readonly outcome: ReceiveOutcome;
@@ -173,12 +182,7 @@ const receiveCopy = async (
   return { id, isNew: events.length > 0 };
 };
 
-/**
- * Reads, checks and records a mail, once for each recipient. When it resolves, the mail is in the vault and in the log.
- * The same mail, received again, changes nothing: its copies have the same ids.
- * @throws {Error} too many mails are waiting to be read, or the log or the vault is away. The client must try again.
- */
-export const receiveMail = async (
+const receive = async (
   context: Context & ReceivingPorts,
   origin: Origin,
   mail: ReceivedMail,
@@ -207,6 +211,24 @@ export const receiveMail = async (
   for (const recipient of mail.recipients) copies.push(await receiveCopy(context, origin, checked, recipient));
   const outcome = copies.some(({ isNew }) => isNew) ? 'received' : 'repeated';
   return { outcome, inboundIds: copies.map(({ id }) => id) };
+};
+
+/**
+ * Reads, checks and records a mail, once for each recipient. When it resolves, the mail is in the vault and in the log.
+ * The same mail, received again, changes nothing: its copies have the same ids.
+ * @throws {Error} too many mails are waiting to be read, or the log or the vault is away. The client must try again.
+ */
+export const receiveMail = async (
+  context: Context & ReceivingPorts,
+  origin: Origin,
+  mail: ReceivedMail,
+): Promise<ReceiveResult> => {
+  const result = await receive(context, origin, mail).catch((error: unknown) => {
+    context.count('failed');
+    throw error;
+  });
+  context.count(result.outcome);
+  return result;
 };
 
 /** @throws {DomainError} `not_found`, `other_organization`. */

@@ -33,6 +33,11 @@ export const inbound: Aggregate<Inbound, InboundEvent> = {
 /** Mail to any address of this domain is received where mail is captured, for the organization of the first start. */
 export const INBOUND_TEST_DOMAIN = 'inbound.outbox.test';
 
+/** Copies of mail a minute for one organization. Higher: a flood costs others the log. Lower: busy ones wait for their mail. */
+export const INBOUND_MAX_DEFAULT = 6_000;
+/** Mails a minute from one sender to one organization. Higher: one sender uses up the share of all. Lower: lists and alarms wait. */
+export const INBOUND_SENDER_MAX_DEFAULT = 600;
+
 /** Identifies a copy of a mail, so that a client which lost our answer and sends it again makes no second one. */
 interface InboundIdentity {
   readonly organizationId: string;

@@ -105,6 +105,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     receiving: {
       reader: createInboundReader(),
       authenticate: createAuthenticator({ resolver: context.resolver, logger: silentLogger }),
+      count: () => undefined,
     },
     templateRenderer: createLiquidRenderer(),
     templateCompiler: createTemplateCompiler(),

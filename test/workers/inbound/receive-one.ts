@@ -18,7 +18,7 @@ export const receiveOne = async (
   const reader = closedAfterTest(createInboundReader());
   const raw = `From: <${from}>\r\nTo: <${to}>\r\nSubject: From ${from}\r\n\r\nFrom ${from} to ${to}\r\n`;
   const { inboundIds } = await receiveMail(
-    { ...context, reader, authenticate: async () => PASSED },
+    { ...context, reader, authenticate: async () => PASSED, count: () => undefined },
     internalOrigin({ actor: 'worker:receive-mail', organizationId, causeId: 'test' }),
     {
       organizationId,

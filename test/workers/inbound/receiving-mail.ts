@@ -1,10 +1,12 @@
 import { createTransport } from 'nodemailer';
+import { createInboundLimits } from '../../../src/adapters/inbound/inbound-limits.ts';
 import { createInboundReader } from '../../../src/adapters/inbound/inbound-reader.ts';
 import { createInboundMail } from '../../../src/adapters/inbound/receive-inbound.ts';
 import {
   createInboundReportReader,
   createInboundReportTask,
 } from '../../../src/adapters/inbound-reports/receive-inbound-reports.ts';
+import { createInMemoryRateLimiter } from '../../../src/adapters/rate-limit/in-memory.ts';
 import { type CommandContext, internalOrigin } from '../../../src/commands/execute.ts';
 import { type ReceiveResult, receiveMail } from '../../../src/commands/inbound/receive-mail.ts';
 import { createOrganization, updateOrganization } from '../../../src/commands/organization.ts';
@@ -41,10 +43,16 @@ interface Options {
   /** Wraps the log that mail is recorded in. */
   readonly wrap?: (store: EventStore) => EventStore;
   readonly isReady?: () => boolean;
+  readonly limits?: Parameters<typeof createInboundLimits>[1];
 }
 
 /** A service that receives mail for domains over SMTP. Its domains are verified by capture. */
-export const openReceivingMail = async ({ bodies, wrap = (same) => same, isReady = () => true }: Options = {}) => {
+export const openReceivingMail = async ({
+  bodies,
+  wrap = (same) => same,
+  isReady = () => true,
+  limits = { perOrganization: 10_000, perSender: 10_000 },
+}: Options = {}) => {
   const system = createShiftableSystem();
   const contents = createInMemoryContents();
   const store = createInMemoryEventStore({ codec: eventCodec, system, contents });
@@ -78,11 +86,17 @@ export const openReceivingMail = async ({ bodies, wrap = (same) => same, isReady
   };
   const originOf = (organizationId: string) => internalOrigin({ actor: 'operator', organizationId, causeId: 'test' });
 
+  const counts: Record<string, number> = {};
+  const count = (outcome: string): void => {
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
+  };
   const reader = closedAfterTest(createInboundReader());
-  const receiving = { ...context, store: wrap(store), reader, authenticate: async () => authentication.is };
+  const receiving = { ...context, store: wrap(store), reader, authenticate: async () => authentication.is, count };
   const inbound = createInboundMail({
     bodies: createBodyBudget(bodies),
     isReady,
+    overLimit: createInboundLimits(createInMemoryRateLimiter({ system }), limits),
+    onDeferred: count,
     find: findRecipient(() => ({ ...domains, ...routes }), 'shop.test'),
     receive: async (mail) => {
       const origin = internalOrigin({
@@ -115,6 +129,9 @@ export const openReceivingMail = async ({ bodies, wrap = (same) => same, isReady
     /** Returned mail for the service itself. */
     reports,
     logged,
+    /** Mails by outcome. */
+    counts,
+    system,
     follow,
     originOf,
     /** What is found out about who sent the next mail. */
