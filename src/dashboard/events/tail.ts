@@ -75,12 +75,15 @@ export const messageEventsOf = (events: readonly FeedEvent[]): readonly MessageE
 
 /** Event data fields that identify the subject, and the screen that shows it. */
 const THINGS = [
+  // Before the domain, which received mail names too.
+  ['inbound_id', '/inbound'],
   ['domain_id', '/domains'],
   ['api_key_id', '/keys'],
   ['webhook_id', '/webhooks'],
   ['template_id', '/templates'],
   ['suppression', null],
   ['topic_id', null],
+  ['inbound_route_id', null],
   ['erasure_id', null],
   ['invoice_id', null],
   ['organization_id', null],
@@ -100,13 +103,30 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 /** Details of an event that does not belong to a message. */
 const furtherWords = (data: Readonly<Record<string, unknown>>): string => {
-  const { reason, period, size } = data;
+  const { reason, period, size, subject } = data;
+  if (typeof subject === 'string') return subject;
   if (typeof reason === 'string') return reason;
   return typeof size === 'number' ? `${size} events` : textOf(period);
 };
 
 const addressOf = (suppression: unknown): string =>
   textOf((suppression as { readonly address?: unknown } | undefined)?.address) || 'erased or expired';
+
+/** Sender of received mail. */
+const senderOf = (from: unknown): string =>
+  textOf((from as readonly { readonly address?: unknown }[] | undefined)?.[0]?.address) || 'an unknown sender';
+
+/** @param names names of domains and keys by id. */
+const subjectOf = (
+  field: string,
+  data: Readonly<Record<string, unknown>>,
+  names: ReadonlyMap<string, string>,
+): string => {
+  if (field === 'suppression') return addressOf(data[field]);
+  if (field === 'inbound_id') return senderOf(data.from);
+  const id = textOf(data[field]);
+  return names.get(id) ?? id;
+};
 
 /** @param names names of domains and keys by id. */
 export const describeEvent = (
@@ -121,7 +141,7 @@ export const describeEvent = (
   const id = textOf(data[field]);
   return {
     state: null,
-    subject: field === 'suppression' ? addressOf(data[field]) : (names.get(id) ?? id),
+    subject: subjectOf(field, data, names),
     words: furtherWords(data),
     path: screen === null ? null : `${screen}/${id}`,
   };

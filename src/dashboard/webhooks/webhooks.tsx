@@ -46,6 +46,7 @@ const shownOnce = async (path: string, body: unknown): Promise<Outcome> => {
 
 const FAMILIES = {
   'message.*': 'the outcome of each message, for each recipient',
+  'inbound.*': 'mail that your domains received',
   'suppression.*': 'addresses added or removed, and why',
   'domain.*': 'DNS records, reputation, warm-up',
   'api_key.*': 'keys created, rotated, revoked or expired',

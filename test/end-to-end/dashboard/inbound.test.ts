@@ -170,6 +170,10 @@ describe.skipIf(chromiumIsMissing)('inbound mail', () => {
     await page.getByRole('heading', { level: 1, name: 'First question' }).waitFor();
     await page.keyboard.press('Escape');
     await page.waitForURL(({ pathname }) => pathname === '/dashboard/inbound');
+    await page.goto('/dashboard/events?types=inbound.received');
+    await page.getByText('First question').waitFor();
+    await page.getByRole('link', { name: 'bob@example.net' }).click();
+    await page.getByRole('heading', { level: 1, name: 'First question' }).waitFor();
     expect(complaints.filter(isOwn)).toEqual([]);
     await close();
   });
