@@ -42,6 +42,8 @@ const Changes = ({ details }: Extract<KeyHistoryEntry, { type: 'api_key.updated'
   </>
 );
 
+const workedOrWorks = (until: string): string => (Date.parse(until) < Date.now() ? 'worked' : 'works');
+
 const Sentence = ({ entry }: { readonly entry: KeyHistoryEntry }): JSX.Element => {
   const times = useTimes();
   switch (entry.type) {
@@ -64,7 +66,7 @@ const Sentence = ({ entry }: { readonly entry: KeyHistoryEntry }): JSX.Element =
           <b class="b">Rotated.</b> The previous secret, …{entry.details.previous_last4},{' '}
           {entry.details.revoke_previous
             ? 'stopped working immediately.'
-            : `works until ${times.short(entry.details.previous_key_expires_at)}.`}
+            : `${workedOrWorks(entry.details.previous_key_expires_at)} until ${times.short(entry.details.previous_key_expires_at)}.`}
         </p>
       );
     case 'api_key.revoked':

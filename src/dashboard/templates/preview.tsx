@@ -7,12 +7,13 @@ import type {
 } from '../../http/resources/templates/template.ts';
 import { Status } from '../components/icons.tsx';
 import { type Looks, LooksChoice, MailFrame, useLooks } from '../components/mail-frame.tsx';
-import { Fault } from '../components/states.tsx';
+import { Empty, Fault } from '../components/states.tsx';
 import { useMay } from '../data/access.ts';
 import { ApiFault, request, send, urlOf } from '../data/api.ts';
 import { session } from '../data/credentials.ts';
 import { dropHolds, useHold, usePlace, withParameters } from '../data/location.ts';
 import { useStore } from '../data/store.ts';
+import { withoutExample } from './source.tsx';
 
 /**
  * The draft of a template during editing. Input shows at once and is saved after a short delay. A save names the
@@ -291,6 +292,16 @@ const Verdict = ({
   );
 };
 
+const NotRendered = ({ error }: { readonly error: Error }): JSX.Element => {
+  const variables = withoutExample(error);
+  if (variables.length === 0) return <Fault error={error} expected="Not rendered." />;
+  return (
+    <Empty icon="layout" title="No preview yet">
+      Enter an example of <bdi class="any mono">{variables.join(', ')}</bdi> in the table of variables.
+    </Empty>
+  );
+};
+
 interface Props extends Rendering {
   readonly id: string;
 }
@@ -299,8 +310,7 @@ export const TemplatePreview = ({ id, rendered, shown, error }: Props): JSX.Elem
   const looks = useLooks();
   const views = useViews();
   const { view } = views;
-  if (shown === null)
-    return <div class="desk">{error !== null && <Fault error={error} expected="Not rendered." />}</div>;
+  if (shown === null) return <div class="desk">{error !== null && <NotRendered error={error} />}</div>;
   const page = (
     <MailFrame
       source={urlOf(`/v1/templates/${id}/preview`, shown.asked)}

@@ -61,8 +61,11 @@ const ofFinding = ({ severity, message, fix, source }: Finding): Problem => ({
 const isSame = (left: Problem, right: Problem): boolean =>
   left.field === right.field && left.line === right.line && left.column === right.column;
 
-/** A variable of the draft that is only missing in the preview: what to do about it. */
-const asExample = (told: string): string => told.replace(/^variables\.(\S+) is required$/, 'enter an example of $1');
+/** Variables that a preview lacks an example of. */
+export const withoutExample = (error: Error | null): readonly string[] => {
+  const details = error instanceof ApiFault ? Object.values(error.details).flat() : [];
+  return details.flatMap((told) => /^variables\.(\S+) is required$/.exec(told)?.[1] ?? []);
+};
 
 /** Problems from a rejection replace those of the analysis, which is older. */
 export const problemsOf = (error: Error | null, rendered: SerializedRendering | null): readonly Problem[] => {
@@ -72,7 +75,8 @@ export const problemsOf = (error: Error | null, rendered: SerializedRendering | 
     return [...problems, ...others];
   }
   if (error === null) return [];
-  const details = error instanceof ApiFault ? Object.values(error.details).flat().map(asExample) : [];
+  const details = error instanceof ApiFault ? Object.values(error.details).flat() : [];
+  if (withoutExample(error).length === details.length && details.length > 0) return [];
   return (details.length === 0 ? [error.message] : details).map(problemOf);
 };
 

@@ -74,7 +74,11 @@ describe.skipIf(chromiumIsMissing)('the API key screens', () => {
     await dialog.getByRole('button', { name: 'Rotate' }).click();
     await page.getByRole('button', { name: 'I have copied it' }).click();
     await page.getByText(/^grace ends in 2[34] h/).waitFor();
+    await page.getByText(/The previous secret, …\w{4}, works until/).waitFor();
     expect(await look(page, 'key-grace')).toEqual(FINE);
+    await page.clock.setFixedTime(Date.now() + 48 * 3_600_000);
+    await page.reload();
+    await page.getByText(/The previous secret, …\w{4}, worked until/).waitFor();
     expect(complaints.filter((text) => !text.includes('400'))).toEqual([]);
     await close();
   });

@@ -63,6 +63,14 @@ describe.skipIf(chromiumIsMissing)('the template screens', () => {
     const { page, complaints, close } = await dashboard.openAs('owner', WIDE, { keepsPolicy: true });
     await page.goto(`/dashboard/templates/${id}`);
     await frame(page).getByText('On its way, Ana.').waitFor();
+    await page.getByRole('textbox', { name: 'Source of the HTML' }).click();
+    const ring = await page.evaluate(`(() => {
+      const editor = document.querySelector('.codehost').shadowRoot.querySelector('.cm-editor');
+      const { borderWidth, inset, zIndex } = getComputedStyle(editor, '::after');
+      const gutters = getComputedStyle(editor.querySelector('.cm-gutters')).zIndex;
+      return [borderWidth, inset, Number(zIndex) > Number(gutters)];
+    })()`);
+    expect(ring).toEqual(['2px', '0px', true]);
     const width = async () => (await page.locator(SHOWN).boundingBox())?.width;
     const before = await width();
     await page.getByRole('button', { name: 'Phone' }).click();
@@ -131,6 +139,21 @@ describe.skipIf(chromiumIsMissing)('the template screens', () => {
     await page.getByRole('link', { name: 'View message' }).click();
     await page.getByRole('heading', { level: 1, name: '[Test] Typed a moment ago' }).waitFor();
     expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('ask for an example before they show a preview', async () => {
+    const variables = [{ name: 'code', type: 'string' }];
+    const body = { alias: 'no-example', name: 'x', subject: 'x', html: '<p>{{ code }}</p>', variables };
+    const { id } = (await dashboard.api.post('/v1/templates', body)).body;
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto(`/dashboard/templates/${id}`);
+    await page.getByText('Enter an example of code in the table of variables.').waitFor();
+    expect(await page.getByText('is required').count()).toBe(0);
+    expect(await look(page, 'template-no-example')).toEqual(FINE);
+    await page.getByLabel('Example of code').fill('123456');
+    await page.getByText('123456').first().waitFor();
+    await page.getByText('No preview yet').waitFor({ state: 'detached' });
     await close();
   });
 
