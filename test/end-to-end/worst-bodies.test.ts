@@ -3,17 +3,21 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { plain, talkSmtp } from '../submission/support/smtp-talk.ts';
 import { apiClient, eventually } from '../support/api-client.ts';
 import { freePort } from '../support/free-port.ts';
+import { startNameServer } from '../support/name-server.ts';
 import { operationsOf, readOpenApi } from '../support/openapi/document.ts';
 import { unlimitedKey } from '../support/operator.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 import { type LongestTurn, longestTurn, PROBED } from './fuzz/turn-probe.ts';
 import { type WorstBody, worstBodies } from './fuzz/worst-bodies.ts';
+import { PROBLEMS, WORST_INBOUND } from './fuzz/worst-inbound.ts';
 import { WORST_MAIL } from './fuzz/worst-mail.ts';
 
 /** Limit in units of the probe. A unit is 20 ms on an idle machine, so this is 50 ms. */
 const PAUSE_UNITS_MAX = 2.5;
 /** A long pause is measured again and the shortest counts, because a shared machine has slow moments. */
 const TRIES = 3;
+/** Deliveries of an inbound mail that is deferred. */
+const INBOUND_TRIES = 5;
 /** Bodies between two reads of the probe, which takes longer than most requests. Those of a long pause are sent again one by one. */
 const LOT = 20;
 /** `WORST_ONLY='batch .*deep'` runs only those. */
@@ -35,11 +39,13 @@ describe('a service that receives the worst possible input', () => {
   let program: Program;
   let key: string;
   let smtpPort: number;
+  let nameServer: Awaited<ReturnType<typeof startNameServer>>;
 
   beforeAll(async () => {
     data = await newDataDir();
     smtpPort = await freePort();
-    const env = { ...PROBED, SUBMISSION_PORT: String(smtpPort) };
+    nameServer = await startNameServer();
+    const env = { ...PROBED, SUBMISSION_PORT: String(smtpPort), DNS_SERVERS: nameServer.text };
     program = await startProgram({ dataDir: data.path, env });
     key = await unlimitedKey({ dataDir: data.path });
     const api = apiClient(program.baseUrl, key);
@@ -51,6 +57,7 @@ describe('a service that receives the worst possible input', () => {
   });
   afterAll(async () => {
     await program.end('SIGTERM');
+    await nameServer.close();
     await data.remove();
   });
 
@@ -172,4 +179,53 @@ describe('a service that receives the worst possible input', () => {
     }
     expect(tellLongest('worst mail', pauses)).toEqual([]);
   }, 300_000);
+
+  /** Brings a mail for the domain that is there from the start. @returns the reply. */
+  const bringOnce = async (port: number, raw: string, recipient: string): Promise<string> => {
+    const talk = await talkSmtp(port);
+    const to = `RCPT TO:<${recipient}@inbound.outbox.test>\r\n`;
+    for (const line of ['EHLO x\r\n', 'MAIL FROM:<ann@sender.test>\r\n', to, 'DATA\r\n']) await talk.ask(line);
+    const reply = await talk.ask(`${raw}\r\n.\r\n`);
+    talk.close();
+    return reply;
+  };
+
+  /** Like a server that tries again: the database of a busy machine may not write 25 MB in time. */
+  const bringInbound = async (port: number, raw: string, recipient: string): Promise<string> => {
+    let reply = '';
+    for (let tries = 0; tries < INBOUND_TRIES && !reply.startsWith('250'); tries += 1)
+      reply = await bringOnce(port, raw, recipient);
+    return reply;
+  };
+
+  /** Problems of the newest inbound message, which has at least this size. */
+  const problemsOf = async (bytes: number): Promise<string> => {
+    const api = apiClient(program.baseUrl, key);
+    const { body } = await eventually(
+      () => api.get('/v1/inbound?limit=1'),
+      ({ body: list }) => list.data[0]?.size_bytes >= bytes,
+      60_000,
+    );
+    return String((await api.get(`/v1/inbound/${body.data[0].id}`)).body.problems);
+  };
+
+  test('by SMTP for a domain blocks it for no mail, receives all of them, and says what could not be read', async () => {
+    const port = Number(/"port":(\d+)[^\n]*receiving bounces and complaints/.exec(program.output())?.[1]);
+    expect(await bringInbound(port, 'the first mail loads the reader', 'first')).toMatch(/^250/);
+    await nextPause('the first mail');
+    const pauses: Pause[] = [];
+    for (const [what, make] of Object.entries(WORST_INBOUND).filter(([name]) => ONLY.test(name))) {
+      let tries = 0;
+      const pause = await shortestPause(async () => {
+        tries += 1; // the same bytes for the same recipient would be the same message
+        const reply = await bringInbound(port, make(), `a${tries}`);
+        expect(`${what}: ${reply}`).toMatch(/: 250 /);
+        return `${what}: ${reply}`;
+      });
+      pauses.push(pause);
+      const problem = PROBLEMS[what];
+      if (problem !== undefined) expect(`${what}: ${await problemsOf(make().length)}`).toMatch(problem);
+    }
+    expect(tellLongest('worst inbound mail', pauses)).toEqual([]);
+  }, 900_000);
 });
