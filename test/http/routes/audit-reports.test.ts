@@ -10,6 +10,7 @@ import {
 } from '../../../src/http/resources/audit/report.ts';
 import { leafHash, parseCheckpoint, parseNote, rootOfInclusion } from '../../../src/lib/transparency/transparency.ts';
 import { expectEachWordChecked, verifyOwn } from '../../support/forged-reports.ts';
+import { textOf } from '../../support/pdf-text.ts';
 import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
@@ -133,6 +134,9 @@ describe('a report about an API key', () => {
       '%PDF-',
     ]);
     expect(pdf.rawPayload.toString('latin1')).toContain(`(${id}.json)`);
+    expect(textOf(pdf.rawPayload)).toContain(
+      'A question mark in a name can stand for a letter that this font does not have.',
+    );
     const csv = await ask(`/v1/audit/reports/api-keys/${id}?format=csv`);
     expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8');
     expect(csv.body.split('\r\n')).toHaveLength(7);

@@ -1,10 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { buffer } from 'node:stream/consumers';
-import { inflateSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { ClosedInvoice } from '../../../src/commands/billing.ts';
 import type { InvoiceLine } from '../../../src/domain/billing/plan.ts';
 import { invoicePdf } from '../../../src/http/resources/invoice-pdf.ts';
+import { textOf } from '../../support/pdf-text.ts';
 
 const PLAN = { id: 'starter', name: 'Starter', currency: 'EUR', price: 1900, included: 4, overagePer1000: '45.5' };
 const line = (more: Partial<InvoiceLine> = {}): InvoiceLine => ({
@@ -32,22 +32,6 @@ const closed = (lines: readonly InvoiceLine[], more: object = {}): ClosedInvoice
   },
 });
 const SHOP = { organizationId: 'org_a', name: 'Bäckerei Müller' };
-
-/** The text of a page's streams, one line for each text object. */
-const textOf = (pdf: Buffer): string => {
-  const found: string[] = [];
-  for (let at = pdf.indexOf('stream\n'); at !== -1; at = pdf.indexOf('\nstream\n', at + 1)) {
-    const begin = pdf.indexOf('stream\n', at) + 'stream\n'.length;
-    try {
-      const content = inflateSync(pdf.subarray(begin)).toString('latin1');
-      for (const [, pieces = ''] of content.matchAll(/\[(.*?)\] TJ/g)) {
-        const hex = [...pieces.matchAll(/<([0-9a-f]*)>/g)].map(([, digits]) => digits).join('');
-        found.push(Buffer.from(hex, 'hex').toString('latin1'));
-      }
-    } catch {} // not a page
-  }
-  return found.join('\n');
-};
 
 const shown = async (...by: Parameters<typeof invoicePdf>): Promise<string> =>
   textOf(await buffer(await invoicePdf(...by)));
