@@ -48,7 +48,7 @@ const Text = ({ text, missing }: { readonly text: string | null; readonly missin
       The source has everything that was received.
     </Empty>
   ) : (
-    <div class="card source">
+    <div class="card source whole">
       <pre>
         <bdi>{text}</bdi>
       </pre>
@@ -78,7 +78,7 @@ const Source = ({ message: { id } }: OfMessage): JSX.Element => {
 };
 
 const Headers = ({ message: { headers } }: OfMessage): JSX.Element => (
-  <div class="card source">
+  <div class="card source whole">
     <Facts>
       {headers.map(({ name, value }, index) => (
         <Fact key={`${name} ${index}`} name={name}>

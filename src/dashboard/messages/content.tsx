@@ -95,7 +95,7 @@ const Source = ({ text }: { readonly text: string }): JSX.Element => (
 /** The text as sent, and the HTML as it was submitted. */
 export const MessageText = ({ id }: OfMessage): JSX.Element =>
   shown(useContent(id), ({ text, html }) => (
-    <div class="card source">
+    <div class="card source whole">
       {text !== null && <Source text={text} />}
       {html !== null && (
         <>
@@ -108,7 +108,7 @@ export const MessageText = ({ id }: OfMessage): JSX.Element =>
 
 export const MessageHeaders = ({ id }: OfMessage): JSX.Element =>
   shown(useRaw(id), ({ text }) => (
-    <div class="card source">
+    <div class="card source whole">
       <Facts>
         {headersIn(text).map(({ name, value }, index) => (
           <Fact key={`${name} ${index}`} name={name}>

@@ -237,13 +237,15 @@ describe.skipIf(chromiumIsMissing)('the layout', () => {
       '',
     ].join('\r\n');
     const received = await make('/v1/inbound/test', { raw, to: `${'t'.repeat(60)}@example.test`, from: ADDRESS });
-    await make('/v1/inbound/test', { raw: `Subject: ${ARABIC}\r\n\r\n${UNBROKEN}\r\n`, to: 'a@example.test' });
+    const plainRaw = `Subject: ${ARABIC}\r\n\r\n${UNBROKEN}\r\n${'A line\r\n'.repeat(100)}`;
+    const plain = await make('/v1/inbound/test', { raw: plainRaw, to: 'a@example.test' });
     for (const [name, path] of Object.entries({
       inbound: '/inbound',
       'inbound-filtered': `/inbound?from=${ADDRESS}&subject=${LONG}`,
       'inbound-routes': '/inbound?tab=routes',
       received: `/inbound/${received}`,
       'received-headers': `/inbound/${received}?tab=headers`,
+      'received-text': `/inbound/${plain}?tab=text`,
       'received-attachments': `/inbound/${received}?tab=attachments`,
       'received-webhooks': `/inbound/${received}?tab=webhooks`,
       overview: '',
