@@ -54,7 +54,7 @@ export const findRecipient =
   };
 
 /** Counts inbound mails. @param registry absent: no metrics. */
-export const measureInbound = (registry: Registry | undefined): ReceivingPorts['count'] =>
+const measureInbound = (registry: Registry | undefined): ReceivingPorts['count'] =>
   countOutcomes(registry, {
     name: 'outbox_inbound_mails_total',
     help: 'Mails received for domains, by outcome',

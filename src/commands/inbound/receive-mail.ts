@@ -60,7 +60,7 @@ export type ReceiveOutcome = (typeof RECEIVE_OUTCOMES)[number];
  * or the reader was away.
  */
 export const DEFERRED_OUTCOMES = ['limited', 'full', 'failed'] as const;
-export type DeferredOutcome = (typeof DEFERRED_OUTCOMES)[number];
+type DeferredOutcome = (typeof DEFERRED_OUTCOMES)[number];
 
 export interface ReceiveResult {
   readonly outcome: ReceiveOutcome;
