@@ -3,7 +3,7 @@ import type { Seals } from '../kernel/event-store.ts';
 
 /**
  * State of an audit tree as the projection computed it from the log. It is sealed under a key that is not in the database, so
- * that nothing is signed that somebody changed in the tables between the projection and the signature.
+ * that no row is signed that was changed in the database after the projection wrote it.
  */
 export interface TreeState {
   readonly tree: string;
