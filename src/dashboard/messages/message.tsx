@@ -15,6 +15,7 @@ import { client, reloadChanged, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
 import { count, inZone, useTimes } from '../data/time.ts';
 import { MessageAttachments, MessageHeaders, MessagePreview, MessageRaw, MessageText } from './content.tsx';
+import { Identity } from './identity.tsx';
 import { type Explanation, MessagePill } from './peek.tsx';
 import { Recipients } from './recipients.tsx';
 import { ResendButton, ResendFacts } from './resend.tsx';
@@ -107,9 +108,7 @@ export const MessageFacts = ({ message }: { readonly message: SerializedMessage 
         {message.scheduled_at !== null && <Fact name="Scheduled for">{times.full(message.scheduled_at)}</Fact>}
         <Fact name="Expires">{times.full(message.expires_at)}</Fact>
         <Fact name="Size">{count(message.size_bytes)} bytes</Fact>
-        <Fact name="Id">
-          <CopyField text={message.id} name="id" />
-        </Fact>
+        <Identity id={message.id} />
       </Facts>
     </aside>
   );

@@ -57,6 +57,8 @@ describe.skipIf(chromiumIsMissing)('the message screens', () => {
     await page.getByRole('region', { name: 'Explanation' }).waitFor();
     const name = `${size.theme}-${size.width}`;
     expect(await look(page, `message-${name}`)).toEqual(FINE);
+    const proof = await page.getByRole('link', { name: 'Entries in the audit log' }).getAttribute('href');
+    expect(proof).toBe(`/dashboard/audit?message_id=${hostile}`);
     for (const [digit, tab, text] of VIEWS) {
       await page.keyboard.press(digit);
       await page.getByText(text).first().waitFor();
