@@ -25,7 +25,7 @@ const url = (remedy: string, ...protocols: readonly string[]) =>
   text((value) => hasProtocol(value, ...protocols), remedy).optional();
 
 const integerAs = (minimum: number, maximum: number, advice: string) =>
-  text((value) => /^\d{1,5}$/.test(value) && Number(value) >= minimum && Number(value) <= maximum, advice).transform(
+  text((value) => /^\d{1,8}$/.test(value) && Number(value) >= minimum && Number(value) <= maximum, advice).transform(
     Number,
   );
 

@@ -18,4 +18,9 @@ describe('a configuration value', () => {
       expect(() => readConfig({ DNS_SERVERS: given })).toThrow(/^DNS_SERVERS: set addresses/);
     },
   );
+
+  test('is accepted up to its limit, however many digits that has', () => {
+    expect(readConfig({ INBOUND_MAX_PER_MINUTE: '10000000' }).inboundMax).toBe(10_000_000);
+    expect(() => readConfig({ INBOUND_MAX_PER_MINUTE: '10000001' })).toThrow('set a whole number from 1 to 10000000');
+  });
 });
