@@ -41,7 +41,7 @@ const tabOf = (query: URLSearchParams): Tab => {
   return Object.hasOwn(TABS, asked) ? (asked as Tab) : 'preview';
 };
 
-/** @param text null, or empty: there is none. */
+/** @param text null or empty: the mail has no such text. */
 const Text = ({ text, missing }: { readonly text: string | null; readonly missing: string }): JSX.Element =>
   text === null || text === '' ? (
     <Empty icon="mail" title={missing}>
@@ -262,7 +262,7 @@ const SENTENCES: Readonly<Partial<Record<Message['verdicts']['dmarc'], string>>>
   fail: 'The sender can be forged: the mail fails DMARC.',
 };
 
-/** What matters about the message, in sentences. */
+/** Explains in sentences who sent the message and how it was handled. */
 const Why = ({ message }: OfMessage): JSX.Element => {
   const { verdicts, marked, automatic, problems, in_reply_to_message_id: answered } = message;
   return (

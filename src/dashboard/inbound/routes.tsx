@@ -28,7 +28,7 @@ const useWebhooks = (): ReadonlyMap<string, string> => {
 const ACTIONS: Readonly<Record<Route['action'], readonly [name: string, does: string]>> = {
   webhook: ['Post to a webhook', 'stores the mail and posts inbound.received'],
   store: ['Store', 'stores the mail; no webhook gets it, but the event is in the feed'],
-  refuse: ['Refuse', 'the sender’s server is told that the address does not exist; nothing is stored'],
+  refuse: ['Refuse', 'answers that the address does not exist, and stores nothing'],
 };
 
 const isAction = (text: string): text is Route['action'] => Object.hasOwn(ACTIONS, text);

@@ -19,7 +19,7 @@ const SENDERS: Readonly<Partial<Record<Verdict, Word>>> = {
   none: { state: 'unchecked', word: 'Sender not proven' },
 };
 
-/** What is known of the sender. DMARC decides: the other checks say nothing about the address that people see. */
+/** Judges the sender by DMARC: the other checks do not cover the address that people see. */
 export const senderOf = ({ verdicts }: Pick<SerializedListedInbound, 'verdicts'>): Word =>
   SENDERS[verdicts.dmarc] ?? { state: 'unchecked', word: 'Sender not checked' };
 

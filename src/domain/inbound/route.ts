@@ -123,7 +123,7 @@ export const deleteInboundRoute = (state: InboundRoute, organizationId: string):
 /** Part of an address that routes match. */
 export const localPartOf = (address: string): string => address.slice(0, address.lastIndexOf('@'));
 
-/** What is recorded of the route that takes a mail. @param route null: none matches. */
+/** Returns the facts of a route that the log records. @param route null: no route matches. */
 export const takingRoute = (route: ExistingInboundRoute | null): ReceivedRecipient['route'] | 'refused' => {
   if (route === null) return null;
   const { routeId, action, webhookId } = route;

@@ -91,7 +91,7 @@ export interface MailParser {
    */
   parse(chunks: readonly Uint8Array[], organizationId: string): Promise<ParsedMail | string>;
   /**
-   * Parses a message that was accepted, whatever it looks like.
+   * Parses a message that was accepted, and skips what it cannot read.
    * @returns null: it takes too long to parse.
    * @throws {MailParserUnavailable}
    */

@@ -83,8 +83,8 @@ describe('a report about an API key', () => {
     const working = expect.stringMatching(new RegExp(`^number 1, which ends in ${last4}, until `));
     expect(report.facts).toContainEqual({ name: 'Earlier secrets that still work', value: working });
     const [, first, second] = report.events.map(({ sentence }) => sentence);
-    expect(first).toMatch(new RegExp(`Secret 1 \\(…${last4}\\) worked until [^.]+ at the latest\\.$`));
-    expect(second).toContain(`Secret 1 (…${last4}) worked until `);
+    expect(first).toMatch(new RegExp(`Secret 1 \\(…${last4}\\) is valid until [^.]+ at the latest\\.$`));
+    expect(second).toContain(`Secret 1 (…${last4}) is valid until `);
     expect(second).not.toContain('Secret 2 ');
     await post(`/v1/api-keys/${id}/rotate`, { revoke_previous: true });
     const after: Report = (await ask(`/v1/audit/reports/api-keys/${id}`)).json();

@@ -66,7 +66,7 @@ const rotated = ({ secret, revokesPrevious }: Of<'KeyRotated'>, number: number, 
   if (revokesPrevious) return `${opening} All earlier secrets ended at once.`;
   if (still.length === 0) return `${opening} No earlier secret worked any longer.`;
   const earlier = still.map(
-    (one) => `Secret ${one.number} (…${one.last4}) worked until ${atTime(one.endsAt ?? '')} at the latest.`,
+    (one) => `Secret ${one.number} (…${one.last4}) is valid until ${atTime(one.endsAt ?? '')} at the latest.`,
   );
   return [opening, ...earlier].join(' ');
 };
