@@ -255,7 +255,7 @@ export const ROUTES = {
   'POST /v1/inbound/:id/resend': {
     ...MANAGE,
     status: 202,
-    errors: [...BODY, ...ONE, 'resource_conflict', 'webhook_disabled'],
+    errors: [...BODY, ...ONE, 'webhook_disabled'],
   },
 
   'POST /v1/inbound-routes': {

@@ -1009,7 +1009,7 @@ export const inbound = (call: Call) => ({
   /**
    * Resend an inbound message to its webhooks
    *
-   * Posts the event `inbound.received` again now to the webhooks that got it, as `POST /v1/webhooks/{id}/deliveries/{delivery}/resend` does. The id of the event stays the same. Webhooks that are disabled or paused are left out. A webhook that did not exist when the mail arrived gets it by a replay. 409: no webhook got the message, or all of them are disabled.
+   * Posts the event `inbound.received` again now to the webhooks that got it, as `POST /v1/webhooks/{id}/deliveries/{delivery}/resend` does. The id of the event stays the same. Webhooks that are disabled or paused are left out. A webhook that did not exist when the mail arrived gets it by a replay. An empty list: no webhook got the message. 409: all of them are disabled.
    *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */

@@ -81,20 +81,15 @@ const resendInboundRoute = endpoint(
     description:
       'Posts the event `inbound.received` again now to the webhooks that got it, as `POST /v1/webhooks/{id}/deliveries/{delivery}/resend` ' +
       'does. The id of the event stays the same. Webhooks that are disabled or paused are left out. A webhook that did not exist when ' +
-      'the mail arrived gets it by a replay. 409: no webhook got the message, or all of them are disabled.',
+      'the mail arrived gets it by a replay. An empty list: no webhook got the message. 409: all of them are disabled.',
     answer: listSchema(webhookDeliverySchema),
     etag: false,
   },
   async ({ caller, origin, id }, route) => {
     const { deps } = route;
     const deliveries = await deliveriesOf(route, caller, id);
-    if (deliveries.length === 0)
-      throw new DomainError(
-        'resource_conflict',
-        'no webhook got this inbound message: replay events to a webhook instead',
-      );
     const enabled = await enabledOf(route, deliveries);
-    if (enabled.length === 0)
+    if (enabled.length === 0 && deliveries.length > 0)
       throw new DomainError(
         'webhook_disabled',
         'all webhooks that got this inbound message are disabled: enable one first',

@@ -172,11 +172,11 @@ describe('an inbound message', () => {
     const id = await receiveOne({ facts: { action: 'store' } });
     const resend = async (by = keys.manager ?? '') => {
       const answer = await service.request({ method: 'POST', url: `/v1/inbound/${id}/resend`, key: by, payload: {} });
-      return [answer.statusCode, answer.json().error.code];
+      return [answer.statusCode, answer.json().error?.code ?? answer.json().data];
     };
     expect(await resend(key)).toEqual([403, 'permission_missing']);
     expect(await resend(keys.other)).toEqual([403, 'other_organization']);
     expect(await resend(keys.test)).toEqual([404, 'not_found']);
-    expect(await resend()).toEqual([409, 'resource_conflict']); // no webhook got it
+    expect(await resend()).toEqual([202, []]); // no webhook got it
   });
 });
