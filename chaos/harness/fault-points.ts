@@ -22,6 +22,10 @@ const STEPS = [
   'append-engagement',
   /** Records an inbound message before its client is answered. */
   'append-inbound',
+  /** Claims an attempt to forward an inbound message. */
+  'append-forward-claim',
+  /** Records what became of an attempt to forward. */
+  'append-forward-outcome',
   'append-suppression',
   /** Suspends a destination. */
   'append-suspension',
@@ -166,6 +170,10 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   RecipientUnsubscribed: 'append-unsubscription',
 
   InboundReceived: 'append-inbound',
+  InboundForwardStarted: 'append-forward-claim',
+  InboundForwardDeferred: 'append-forward-outcome',
+  InboundForwarded: 'append-forward-outcome',
+  InboundForwardFailed: 'append-forward-outcome',
 
   DestinationSuspended: 'append-suspension',
   DestinationReleased: 'append-release',
@@ -181,6 +189,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   InboundRouteCreated: 'append-other',
   InboundRouteChanged: 'append-other',
   InboundRouteDeleted: 'append-other',
+  InboundForwardConfirmed: 'append-other',
 
   ErasureRequested: 'append-other',
   PersonErased: 'append-erased',

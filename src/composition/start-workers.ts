@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import { openRestoreHold } from '../adapters/backup/restore.ts';
+import { createForwardedMails } from '../adapters/inbound/forwarded-mails.ts';
 import { createInboundLimits } from '../adapters/inbound/inbound-limits.ts';
 import {
   createInboundReportReader,
@@ -16,6 +17,7 @@ import type { ReceivingPorts } from '../commands/inbound/receive-mail.ts';
 import { checkDomainWhenDue } from '../commands/sending-domain/check-domain.ts';
 import type { Config } from '../config.ts';
 import { INBOUND_TEST_DOMAIN } from '../domain/inbound/inbound.ts';
+import { type ReturnSecrets, readForwardReturnAddress } from '../domain/inbound/return-address.ts';
 import { clientNetworkOf } from '../domain/kernel/addresses.ts';
 import type { MailTransport } from '../domain/ports/mail.ts';
 import { createInboundPosts } from '../http/compat/inbound-posts.ts';
@@ -63,6 +65,12 @@ interface InboundReportParts {
   /** Absent: no metrics. */
   readonly registry?: Registry | undefined;
 }
+
+/** Keys of the installation, by which return addresses of forwarded mail are proved. */
+const returnSecrets = ({ trackingKeys: [current, ...earlier] }: Pick<Engines, 'trackingKeys'>): ReturnSecrets => [
+  current.bytes,
+  ...earlier.map(({ bytes }) => bytes),
+];
 
 interface ListenerPlace {
   /** Domain of the addresses for reports. */
@@ -113,6 +121,7 @@ const startInboundReport = async (
     domain,
     take,
     reader,
+    forwardedBy: (localPart) => readForwardReturnAddress(returnSecrets(engines), localPart, system.now()),
     inbound: openInboundMail(engines, { receivers, receiving, overLimit }),
     logger,
     postmaster: postmaster === undefined ? undefined : passing(postmaster),
@@ -281,6 +290,11 @@ export const openWorkers = async (
       endpointsOf: readModels.webhooks.endpointsOf,
       caughtUp: async () => readModels.waitFor(['messages', 'inbound', 'webhooks', 'erasures'], await store.head()),
       roundEveryMs: overrides.erasureRoundMs,
+    },
+    forwarding: {
+      due: readModels.inbound.dueForwards,
+      mails: createForwardedMails(),
+      secrets: returnSecrets(engines),
     },
     feed: readModels.events.page,
     senders: { counts: readModels.reputation.page, limits: config.sendingLimits },

@@ -49,6 +49,9 @@ const SENT_BATCH = { ...SENT, costInBody: true, errors: [...SENT.errors, 'batch_
 /** It shows what a message says. */
 const READ_ONE = { ...READ, contents: true, errors: [...ONE, 'content_gone'] } as const;
 
+/** Errors of asking an address to confirm that mail is forwarded to it. */
+const ASKING = ['domain_not_verified', 'organization_suspended'] as const;
+
 /** Errors of changes of domains. */
 const DOMAIN_ERRORS = [...CHANGED_LIVE, 'domain_already_exists', 'domain_is_public_suffix', 'last_admin_key'] as const;
 const SUPPRESSED = { ...MANAGE, errors: [...BODY, ...ONE_CHANGED] } as const;
@@ -261,11 +264,15 @@ export const ROUTES = {
   'POST /v1/inbound-routes': {
     ...MANAGE_LIVE,
     status: 201,
-    errors: [...BODY, ...ONE, 'environment_not_allowed', 'too_many_inbound_routes'],
+    errors: [...BODY, ...ONE, ...ASKING, 'environment_not_allowed', 'too_many_inbound_routes'],
+  },
+  'POST /v1/inbound-routes/:id/confirmations': {
+    ...MANAGE_LIVE,
+    errors: [...BODY, ...ONE, ...ASKING, 'environment_not_allowed'],
   },
   'GET /v1/inbound-routes': { ...LOOK, errors: [...ONE, ...LIST] },
   'GET /v1/inbound-routes/:id': { ...LOOK, errors: ONE },
-  'PATCH /v1/inbound-routes/:id': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
+  'PATCH /v1/inbound-routes/:id': { ...MANAGE_LIVE, errors: [...CHANGED_LIVE, ...ASKING] },
   'DELETE /v1/inbound-routes/:id': { ...MANAGE_LIVE, status: 204, errors: CHANGED_LIVE },
 
   'GET /v1/session': { ...OWN, mail: 'none', errors: [] },
@@ -638,6 +645,9 @@ export const ROUTES = {
   },
   'GET /preferences/:token': { ...PAGE, errors: PAGE_ERRORS },
   'POST /preferences/:token': { ...PAGE, errors: FORM_ERRORS },
+
+  'GET /forward/:token': { ...PAGE, errors: PAGE_ERRORS },
+  'POST /forward/:token': { ...PAGE, errors: FORM_ERRORS },
 
   'GET /dashboard': { ...DASHBOARD, errors: [] },
   'GET /dashboard/:screen': { ...DASHBOARD, errors: [] },

@@ -65,15 +65,10 @@ import {
 } from './resources/domains/reputation.ts';
 import { getErasureRoute, listErasuresRoute, previewErasureRoute, requestErasureRoute } from './resources/erasures.ts';
 import { readEventsRoute } from './resources/events/read-events.ts';
+import { FORWARD_PAGE_ROUTES } from './resources/forward-confirmation.ts';
 import { INBOUND_ROUTES } from './resources/inbound.ts';
 import { INBOUND_DELIVERY_ROUTES } from './resources/inbound-deliveries.ts';
-import {
-  createInboundRouteRoute,
-  deleteInboundRouteRoute,
-  getInboundRouteRoute,
-  listInboundRoutesRoute,
-  updateInboundRouteRoute,
-} from './resources/inbound-routes.ts';
+import { INBOUND_ROUTE_ROUTES } from './resources/inbound-routes.ts';
 import { INBOX_ROUTES } from './resources/inbox.ts';
 import { getInvoiceRoute, listInvoicesRoute } from './resources/invoices.ts';
 import {
@@ -289,11 +284,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   ...INBOUND_ROUTES,
   ...INBOUND_DELIVERY_ROUTES,
   testInboundRoute,
-  createInboundRouteRoute,
-  listInboundRoutesRoute,
-  getInboundRouteRoute,
-  updateInboundRouteRoute,
-  deleteInboundRouteRoute,
+  ...INBOUND_ROUTE_ROUTES,
   readEventsRoute,
   getStatsRoute,
   searchRoute,
@@ -389,6 +380,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   loadPixelRoute,
   showPreferencesPageRoute,
   savePreferencesRoute,
+  ...FORWARD_PAGE_ROUTES,
   dashboardRoute,
   dashboardAssetRoute,
   getTlogPolicyRoute,

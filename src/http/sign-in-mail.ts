@@ -138,7 +138,12 @@ const htmlOf = ({ tag }: Locale, subject: string, paragraphs: readonly string[])
 </html>
 `;
 
-const noticeOf = (locale: Locale, url: string, { subject, reason, button, once, ignore }: LinkMail): Notice => {
+/** A mail with a link. */
+export const linkNotice = (
+  locale: Locale,
+  url: string,
+  { subject, reason, button, once, ignore }: LinkMail,
+): Notice => {
   const paragraphs = [
     escapeHtml(reason),
     `<a href="${escapeHtml(url)}" ${BUTTON}>${escapeHtml(button)}</a>`,
@@ -161,7 +166,7 @@ const passkeyNotice = (locale: Locale, organization: string): Notice => {
 const signInNotice = (locale: Locale, url: string, organization: string): Notice => {
   const { say } = locale;
   const values = { organization, minutes: String(LINK_MINUTES) };
-  return noticeOf(locale, url, {
+  return linkNotice(locale, url, {
     subject: fill(say.signInMailSubject, values),
     reason: fill(say.signInMailAsked, values),
     button: say.signInMailButton,
@@ -174,7 +179,7 @@ const signInNotice = (locale: Locale, url: string, organization: string): Notice
 const invitationNotice = (locale: Locale, url: string, organization: string): Notice => {
   const { say } = locale;
   const values = { organization, days: String(INVITATION_DAYS) };
-  return noticeOf(locale, url, {
+  return linkNotice(locale, url, {
     subject: fill(say.invitationMailSubject, values),
     reason: fill(say.invitationMailReason, values),
     button: say.invitationMailButton,

@@ -17,7 +17,9 @@ export const inboundProjection = defineStates({
     content_id: 'uuid',
     to_digest: 'text',
     from_digests: 'text[]',
+    forward_due_at: 'timestamptz',
   },
+  rowOf: (state) => ({ ...state, forwardDueAt: state.forward?.dueAt ?? null }),
 });
 
 export interface ListInbound {
@@ -100,3 +102,16 @@ export const inboundOfPerson = async (
       values: [organizationId, digest, after],
     })
   ).rows.map(({ id }) => id);
+
+/** Forwards looked for at once, by age. More: memory for their ids. Fewer: more queries. */
+const DUE_PAGE = 200;
+
+const DUE = `
+  select inbound_id as id from read_models.inbound_messages
+  where forward_due_at <= $1
+  order by forward_due_at
+  limit ${DUE_PAGE}`;
+
+/** Ids of messages that are due to be forwarded. @param now ISO 8601. */
+export const dueForwards = async (db: Database, now: string): Promise<readonly string[]> =>
+  (await db.query<{ id: string }>({ name: 'due-forwards', text: DUE, values: [now] })).rows.map(({ id }) => id);

@@ -27,7 +27,7 @@ import { listSuspensions } from './destinations.ts';
 import { listDomains } from './domains.ts';
 import { listErasures, type UnfinishedErasures, unfinishedErasures } from './erasures.ts';
 import { placeAt, readFeed } from './events/queries.ts';
-import { type InboundOfPerson, inboundOfPerson, listInbound } from './inbound.ts';
+import { dueForwards, type InboundOfPerson, inboundOfPerson, listInbound } from './inbound.ts';
 import { listInboundRoutes } from './inbound-routes.ts';
 import { keySends } from './messages/projection.ts';
 import { listMessages, messageStatuses, messagesTo } from './messages/queries.ts';
@@ -174,6 +174,7 @@ export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOpt
     inbound: {
       list: listed(listInbound),
       ofPerson: (by: InboundOfPerson) => inboundOfPerson(pool, by),
+      dueForwards: (now: string) => dueForwards(pool, now),
     },
     deliveries: {
       due: (by: DueQuery) => dueDeliveries(pool, by),

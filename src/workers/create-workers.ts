@@ -42,6 +42,7 @@ import { createInboundRoutes, type InboundRoutes } from './domains/inbound-route
 import { createSendingDomains, type SendingDomains } from './domains/sending-domains.ts';
 import { type ExpiredKeys, expireKeys } from './expire-keys.ts';
 import { createAuditors, createInMemoryProjections, createOrganizations } from './in-memory-projections.ts';
+import { type ForwardMail, forwardMail } from './inbound/forward-mail.ts';
 import { createSendingHolds, evaluateReputation, type PageOfCounts } from './reputation.ts';
 import { type ErasePeople, erasePeople } from './retention/erase-people.ts';
 import { type ExpireContents, expireContents } from './retention/expire-contents.ts';
@@ -98,6 +99,8 @@ export interface WorkersDependencies extends AuditWork {
   readonly checkDomain?: (domainId: string) => Promise<void>;
   /** Mail is captured, and domains need no verification. Absent: mail is sent. */
   readonly capturing?: boolean;
+  /** Dependencies of forwarding received mail. Absent: nothing is forwarded. */
+  readonly forwarding?: ForwardMail['forwarding'];
   readonly webhookDeliveries: WebhookDeliveries;
   /** Pages of the event feed, for replays to webhooks. Absent: they wait. */
   readonly feed?: ReplayWebhooks['feed'];
@@ -241,6 +244,10 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     ...shareJobs,
   };
   if (deps.feed !== undefined) jobs['replays to webhooks'] = replayWebhooks({ ...shared, feed: deps.feed });
+  if (deps.forwarding !== undefined) {
+    const { forwarding } = deps;
+    jobs['forwarding of received mail'] = forwardMail({ ...shared, forwarding, caughtUp: projections.caughtUp });
+  }
   if (deps.senders !== undefined) {
     jobs['evaluation of sender reputation'] = evaluateReputation({ ...shared, ...deps.senders });
   }
@@ -253,7 +260,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
       await projections.caughtUp;
       return caughtUp();
     };
-    jobs['erasure of people'] = erasePeople({ ...shared, ...deps.erasing, caughtUp: allCaughtUp });
+    jobs['erasure of people'] = erasePeople({ ...shared, ...deps.erasing, inboundRoutes, caughtUp: allCaughtUp });
   }
   if (deps.billing !== undefined) {
     jobs['closing of billing periods'] = closePeriods({

@@ -1,13 +1,19 @@
 import type { CommandContext } from '../commands/execute.ts';
+import { bounceForward } from '../commands/inbound/forward.ts';
 import { unsubscribeByMail } from '../commands/message/recipient.ts';
 import { REPORT_OUTCOMES, type ReportOutcome, recordReport } from '../commands/message/record-report.ts';
 import type { InboundReport, NoEffectReason, Report } from '../domain/bounce/report.ts';
 import type { ReturnToken } from '../domain/message/tokens.ts';
 import { type Logger, retry, type System } from '../lib/async/async.ts';
 
+/** A return address of mail that was forwarded. */
+interface ForwardedReturn {
+  readonly inboundId: string;
+}
+
 /** A mail received at a return address. A token of null: the address for feedback loops. */
 export interface ReturnedMail {
-  readonly tokens: readonly (ReturnToken | null)[];
+  readonly tokens: readonly (ReturnToken | ForwardedReturn | null)[];
   readonly mail: InboundReport;
 }
 
@@ -19,6 +25,8 @@ export const RETURNED_OUTCOMES = [
   'not_a_report',
   /** Passed on to the postmaster. */
   'postmaster',
+  /** Recorded as the failure of a forward. */
+  'forward_bounced',
 ] as const;
 export type ReturnedOutcome = (typeof RETURNED_OUTCOMES)[number];
 
@@ -58,6 +66,14 @@ const taken = ({ context, system }: TakeReturnedMail, token: ReturnToken | null,
     token?.purpose === 'unsubscribe' ? unsubscribeByMail(context, token) : recordReport(context, { token, mail }),
   );
 
+const takeForward = async (deps: TakeReturnedMail, inboundId: string, mail: InboundReport): Promise<void> => {
+  const { context, system, logger, count } = deps;
+  const isRecorded = await retry(system, () => bounceForward(context, inboundId, mail));
+  const outcome = isRecorded ? 'forward_bounced' : outcomeOf('unchanged', mail.report);
+  logger.info({ kind: 'forward', inboundId, outcome }, SENTENCES[isRecorded ? 'bounced' : 'unchanged']);
+  count(outcome);
+};
+
 const takeFor = async (deps: TakeReturnedMail, token: ReturnToken | null, mail: InboundReport): Promise<void> => {
   const { report } = mail;
   const recorded = await taken(deps, token, mail);
@@ -75,5 +91,8 @@ const takeFor = async (deps: TakeReturnedMail, token: ReturnToken | null, mail: 
 export const createRecordInboundReport =
   (deps: TakeReturnedMail) =>
   async ({ tokens, mail }: ReturnedMail): Promise<void> => {
-    for (const token of tokens) await takeFor(deps, token, mail);
+    for (const token of tokens) {
+      if (token !== null && 'inboundId' in token) await takeForward(deps, token.inboundId, mail);
+      else await takeFor(deps, token, mail);
+    }
   };

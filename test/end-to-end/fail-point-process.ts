@@ -71,6 +71,8 @@ const STEPS: Readonly<Record<FailStep, () => Promise<unknown>>> = {
   'append-unsent': appending('RecipientSuppressed'),
   'append-report': appending('RecipientBounced', 'worker:returned-mail'),
   'append-inbound': appending('InboundReceived'),
+  'append-forward-claim': appending('InboundForwardStarted'),
+  'append-forward-outcome': appending('InboundForwarded'),
   'append-unsubscription': appending('RecipientUnsubscribed'),
   'append-engagement': appending('RecipientOpened'),
   'append-suppression': appending('SuppressionAdded'),

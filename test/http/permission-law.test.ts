@@ -156,6 +156,7 @@ const PERMISSIONS = {
     GET /v1/inbound/:id/deliveries
     POST /v1/inbound/:id/resend
     POST /v1/inbound-routes
+    POST /v1/inbound-routes/:id/confirmations
     GET /v1/inbound-routes
     GET /v1/inbound-routes/:id
     PATCH /v1/inbound-routes/:id
@@ -322,6 +323,7 @@ const CONDITIONS = {
     PATCH /v1/topics/:id
     DELETE /v1/topics/:id
     POST /v1/inbound-routes
+    POST /v1/inbound-routes/:id/confirmations
     PATCH /v1/inbound-routes/:id
     DELETE /v1/inbound-routes/:id
     GET /v1/passkeys
@@ -511,6 +513,8 @@ const PUBLIC = `
   GET /inbound-attachments/:token
   GET /preferences/:token
   POST /preferences/:token
+  GET /forward/:token
+  POST /forward/:token
   GET /dashboard
   GET /dashboard/:screen
   GET /dashboard/:screen/:id

@@ -13,6 +13,7 @@ import { boundReply } from '../../src/domain/message/draft.ts';
 import type { Retention } from '../../src/domain/ports/contents.ts';
 import { isSuppressing } from '../../src/domain/suppression/suppression.ts';
 import { SALT_BYTES } from '../../src/lib/transparency/transparency.ts';
+import { createInboundRoutes, type InboundRoutes } from '../../src/workers/domains/inbound-routes.ts';
 import { type Auditors, createAuditors } from '../../src/workers/in-memory-projections.ts';
 import { type ErasePeople, erasePeople } from '../../src/workers/retention/erase-people.ts';
 import { type DatabaseService, startDatabaseService } from '../http/support/database-service.ts';
@@ -26,6 +27,13 @@ export const auditorsIn = async (store: EventStore): Promise<Auditors> => {
   const { events } = await store.readAll({ from: LOG_START, filter: { categories: [category] }, limit: 1_000 });
   events.map(apply);
   return auditors;
+};
+
+const routesIn = async (store: EventStore): Promise<InboundRoutes> => {
+  const routes = createInboundRoutes();
+  const { events } = await store.readAll({ from: LOG_START, filter: { categories: ['inboundRoute'] }, limit: 1_000 });
+  events.map(routes.apply);
+  return routes;
 };
 
 /** A database service for each test, with functions to write, find and erase personal data. */
@@ -141,6 +149,7 @@ export const createErasing = () => {
       contents: context.contents,
       secrets: context.secrets,
       auditors: await auditorsIn(context.store),
+      inboundRoutes: await routesIn(context.store),
       leadership: { isLeader: () => true },
       unfinished: readModels.erasures.unfinished,
       messagesTo: readModels.messages.to,

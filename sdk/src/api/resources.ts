@@ -1058,7 +1058,7 @@ export const inboundRoutes = (call: Call) => ({
   /**
    * Update an inbound route
    *
-   * Omitted fields stay unchanged, except that another action than `webhook` drops the webhook. Mail received before keeps what happened to it.
+   * Omitted fields stay unchanged, except that another action drops the webhook or the forwarding address. Mail received before keeps what happened to it.
    *
    * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
@@ -1073,6 +1073,15 @@ export const inboundRoutes = (call: Call) => ({
    */
   delete: (id: string, options?: ChangeOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/inbound-routes/${id}` }, options),
+  /**
+   * Ask the forwarding address to confirm
+   *
+   * Mails the address in `forward_to` another link, which works for 7 days. Earlier links still work. An address gets at most 3 such mails a day from your organization. If the address has confirmed, nothing is mailed.
+   *
+   * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
+   */
+  confirm: (id: string, options?: RequestOptions) =>
+    call.json<InboundRoute>({ method: 'POST', path: path`/v1/inbound-routes/${id}/confirmations` }, options),
 });
 
 /** Operations on `/v1/events`. */

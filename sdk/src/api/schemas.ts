@@ -467,10 +467,12 @@ export interface CreateInboundRouteRequest {
   domain_id: string;
   /** Part of the address before the @, in any letter case. One `*` matches any text: `support+*`, `*`. */
   match: string;
-  /** `webhook`: post `inbound.received` to webhooks. `store`: keep the mail and post it to no webhook. `refuse`: refuse the recipient at SMTP (550). */
-  action: 'webhook' | 'store' | 'refuse';
+  /** `webhook`: post `inbound.received` to webhooks. `store`: keep the mail and post it to no webhook. `forward`: keep the mail and send it to `forward_to`. `refuse`: refuse the recipient at SMTP (550). */
+  action: 'webhook' | 'store' | 'forward' | 'refuse';
   /** The only webhook that gets the mail, even if it does not subscribe to `inbound.received`. null: all webhooks that subscribe to it. Allowed only with the action `webhook`. Default: `null`. */
   webhook_id?: string | null | undefined;
+  /** Address that mail is forwarded to, required with the action `forward`. It gets a mail with a link, and mail is forwarded once the link is confirmed. A new address must confirm again. */
+  forward_to?: string | undefined;
   /** The first matching route applies. Lower orders are tried first, then older routes. Default: `0`. */
   order?: number | undefined;
 }
@@ -478,10 +480,12 @@ export interface CreateInboundRouteRequest {
 export interface UpdateInboundRouteRequest {
   /** Part of the address before the @, in any letter case. One `*` matches any text: `support+*`, `*`. */
   match?: string | undefined;
-  /** `webhook`: post `inbound.received` to webhooks. `store`: keep the mail and post it to no webhook. `refuse`: refuse the recipient at SMTP (550). */
-  action?: 'webhook' | 'store' | 'refuse' | undefined;
+  /** `webhook`: post `inbound.received` to webhooks. `store`: keep the mail and post it to no webhook. `forward`: keep the mail and send it to `forward_to`. `refuse`: refuse the recipient at SMTP (550). */
+  action?: 'webhook' | 'store' | 'forward' | 'refuse' | undefined;
   /** The only webhook that gets the mail, even if it does not subscribe to `inbound.received`. null: all webhooks that subscribe to it. Allowed only with the action `webhook`. */
   webhook_id?: string | null | undefined;
+  /** Address that mail is forwarded to, required with the action `forward`. It gets a mail with a link, and mail is forwarded once the link is confirmed. A new address must confirm again. */
+  forward_to?: string | undefined;
   /** The first matching route applies. Lower orders are tried first, then older routes. */
   order?: number | undefined;
 }
@@ -733,7 +737,7 @@ export interface MessageContent {
   })[];
 }
 
-export type OutboxEvent = MessageAcceptedEvent | MessageScheduledEvent | MessageSendingEvent | MessageDeliveredEvent | MessageDeferredEvent | MessageBouncedEvent | MessageEndedEvent | MessageOpenedEvent | MessageClickedEvent | MessageComplainedEvent | MessageUnsubscribedEvent | DomainEvent | DomainTroubleEvent | OrganizationEvent | OrganizationTroubleEvent | ApiKeyEvent | TemplateEvent | WebhookEvent | WebhookDisabledEvent | SuppressionCreatedEvent | SuppressionDeletedEvent | ResubscribedEvent | QuotaEvent | InvoiceClosedEvent | AuditCheckpointEvent | ErasureCompletedEvent | TopicEvent | InboundReceivedEvent | InboundRouteEvent;
+export type OutboxEvent = MessageAcceptedEvent | MessageScheduledEvent | MessageSendingEvent | MessageDeliveredEvent | MessageDeferredEvent | MessageBouncedEvent | MessageEndedEvent | MessageOpenedEvent | MessageClickedEvent | MessageComplainedEvent | MessageUnsubscribedEvent | DomainEvent | DomainTroubleEvent | OrganizationEvent | OrganizationTroubleEvent | ApiKeyEvent | TemplateEvent | WebhookEvent | WebhookDisabledEvent | SuppressionCreatedEvent | SuppressionDeletedEvent | ResubscribedEvent | QuotaEvent | InvoiceClosedEvent | AuditCheckpointEvent | ErasureCompletedEvent | TopicEvent | InboundReceivedEvent | InboundForwardedEvent | InboundForwardFailedEvent | InboundRouteEvent;
 
 export interface MessageAcceptedEvent {
   id: string;
@@ -1346,7 +1350,7 @@ export interface InboundReceivedEvent {
     /** true: a program wrote it, such as an out-of-office reply. Do not reply to it. */
     automatic: boolean;
     /** Action of the route that took it; `webhook` if no route matched. */
-    action: 'webhook' | 'store';
+    action: 'webhook' | 'store' | 'forward';
     /** null: no inbound route matched. */
     route_id: string | null;
     /** Id of your message that it answers. */
@@ -1384,6 +1388,56 @@ export interface InboundReceivedEvent {
     contents?: 'included' | 'removed' | 'hidden' | undefined;
     /** Fields that are too large for a post, and null or empty: get them with `GET /v1/inbound/{id}`. */
     left_out?: ('headers' | 'text' | 'html' | 'sanitized_html')[] | undefined;
+  };
+}
+
+export interface InboundForwardedEvent {
+  id: string;
+  object: 'event';
+  type: 'inbound.forwarded';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    inbound_id: string;
+    domain_id: string;
+    smtp: {
+      code: number;
+      enhanced: string | null;
+      text: string | null;
+      mx: string | null;
+      tls: string | null;
+      cipher: string | null;
+      policy: 'opportunistic' | 'required' | 'mta-sts' | 'dane' | null;
+      address: string | null;
+      stage: 'connect' | 'session' | 'mail' | 'recipient' | 'content' | null;
+    };
+    attempt: number;
+  };
+}
+
+export interface InboundForwardFailedEvent {
+  id: string;
+  object: 'event';
+  type: 'inbound.forward_failed';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    inbound_id: string;
+    domain_id: string;
+    smtp?: {
+      code: number;
+      enhanced: string | null;
+      text: string | null;
+      mx: string | null;
+      tls: string | null;
+      cipher: string | null;
+      policy: 'opportunistic' | 'required' | 'mta-sts' | 'dane' | null;
+      address: string | null;
+      stage: 'connect' | 'session' | 'mail' | 'recipient' | 'content' | null;
+    } | undefined;
+    reason: 'not_confirmed' | 'route_changed' | 'address_erased' | 'suppressed' | 'domain_removed' | 'organization_suspended' | 'automatic' | 'loop' | 'dmarc_failed' | 'malformed' | 'content_removed' | 'rate_limited' | 'rejected' | 'expired' | 'bounced';
   };
 }
 
@@ -2182,6 +2236,27 @@ export interface ListedInboundMessage {
   domain_id: string;
   environment: 'live' | 'test';
   received_at: string;
+  /** null: no route forwards it. */
+  forward: {
+    /** `deferred`: another attempt follows. `failed`: the message is stored, and is not forwarded any more. */
+    status: 'pending' | 'sending' | 'deferred' | 'forwarded' | 'failed';
+    attempts: number;
+    /** Why it was deferred or failed. `unknown`: a server may have accepted it, but the reply was lost. */
+    reason: 'not_confirmed' | 'route_changed' | 'address_erased' | 'suppressed' | 'domain_removed' | 'organization_suspended' | 'automatic' | 'loop' | 'dmarc_failed' | 'malformed' | 'content_removed' | 'rate_limited' | 'rejected' | 'expired' | 'bounced' | 'deferred' | 'unknown' | 'fault' | null;
+    next_attempt_at: string | null;
+    /** Last reply. null: no server has replied. */
+    smtp: {
+      code: number;
+      enhanced: string | null;
+      text: string | null;
+      mx: string | null;
+      tls: string | null;
+      cipher: string | null;
+      policy: 'opportunistic' | 'required' | 'mta-sts' | 'dane' | null;
+      address: string | null;
+      stage: 'connect' | 'session' | 'mail' | 'recipient' | 'content' | null;
+    } | null;
+  } | null;
   envelope: {
     /** Return path. Empty for a delivery report. */
     from: string;
@@ -2218,7 +2293,7 @@ export interface ListedInboundMessage {
   /** true: a program wrote it, such as an out-of-office reply. Do not reply to it. */
   automatic: boolean;
   /** Action of the route that took it; `webhook` if no route matched. */
-  action: 'webhook' | 'store';
+  action: 'webhook' | 'store' | 'forward';
   /** null: no inbound route matched. */
   route_id: string | null;
   /** Id of your message that it answers. */
@@ -2262,9 +2337,13 @@ export interface InboundRoute {
   object: 'inbound_route';
   domain_id: string;
   match: string;
-  action: 'webhook' | 'store' | 'refuse';
+  action: 'webhook' | 'store' | 'forward' | 'refuse';
   /** null: all webhooks that subscribe to `inbound.received`. */
   webhook_id: string | null;
+  /** Address that mail is forwarded to. null: none, or it was erased. */
+  forward_to: string | null;
+  /** `pending`: the address has not confirmed yet, and mail is not forwarded. null: there is no address. */
+  forward_status: 'pending' | 'confirmed' | null;
   order: number;
   created_at: string;
 }
@@ -4228,7 +4307,7 @@ export interface ListWebhookDeliveriesQuery {
   /** Only deliveries with this status. `failing`: those that have failed, and those that wait for another attempt after a failed one. */
   status?: 'pending' | 'delivered' | 'failed' | 'failing' | undefined;
   /** Only deliveries of events of this type. */
-  event_type?: 'message.accepted' | 'message.scheduled' | 'message.rescheduled' | 'message.sending' | 'message.delivered' | 'message.deferred' | 'message.bounced' | 'message.failed' | 'message.suppressed' | 'message.cancelled' | 'message.expired' | 'message.opened' | 'message.clicked' | 'message.complained' | 'message.unsubscribed' | 'domain.registered' | 'domain.updated' | 'domain.verified' | 'domain.degraded' | 'domain.failed' | 'domain.dkim_keys_added' | 'domain.dkim_keys_activated' | 'domain.dkim_keys_destroyed' | 'domain.deleted' | 'domain.sending_warned' | 'domain.sending_slowed' | 'domain.sending_paused' | 'domain.sending_recovered' | 'domain.sending_released' | 'domain.warm_up_started' | 'domain.warm_up_ended' | 'organization.sending_warned' | 'organization.sending_slowed' | 'organization.sending_paused' | 'organization.sending_recovered' | 'organization.sending_released' | 'api_key.created' | 'api_key.updated' | 'api_key.rotated' | 'api_key.revoked' | 'api_key.expired' | 'api_key.deleted' | 'template.created' | 'template.published' | 'template.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.enabled' | 'webhook.disabled' | 'webhook.paused' | 'webhook.adopted' | 'webhook.ping' | 'webhook.deleted' | 'suppression.created' | 'suppression.deleted' | 'suppression.resubscribed' | 'topic.created' | 'topic.updated' | 'topic.deleted' | 'inbound.received' | 'inbound_route.created' | 'inbound_route.updated' | 'inbound_route.deleted' | 'erasure.completed' | 'billing.quota_warning' | 'billing.quota_exceeded' | 'billing.invoice_closed' | 'audit.checkpoint' | undefined;
+  event_type?: 'message.accepted' | 'message.scheduled' | 'message.rescheduled' | 'message.sending' | 'message.delivered' | 'message.deferred' | 'message.bounced' | 'message.failed' | 'message.suppressed' | 'message.cancelled' | 'message.expired' | 'message.opened' | 'message.clicked' | 'message.complained' | 'message.unsubscribed' | 'domain.registered' | 'domain.updated' | 'domain.verified' | 'domain.degraded' | 'domain.failed' | 'domain.dkim_keys_added' | 'domain.dkim_keys_activated' | 'domain.dkim_keys_destroyed' | 'domain.deleted' | 'domain.sending_warned' | 'domain.sending_slowed' | 'domain.sending_paused' | 'domain.sending_recovered' | 'domain.sending_released' | 'domain.warm_up_started' | 'domain.warm_up_ended' | 'organization.sending_warned' | 'organization.sending_slowed' | 'organization.sending_paused' | 'organization.sending_recovered' | 'organization.sending_released' | 'api_key.created' | 'api_key.updated' | 'api_key.rotated' | 'api_key.revoked' | 'api_key.expired' | 'api_key.deleted' | 'template.created' | 'template.published' | 'template.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.enabled' | 'webhook.disabled' | 'webhook.paused' | 'webhook.adopted' | 'webhook.ping' | 'webhook.deleted' | 'suppression.created' | 'suppression.deleted' | 'suppression.resubscribed' | 'topic.created' | 'topic.updated' | 'topic.deleted' | 'inbound.received' | 'inbound.forwarded' | 'inbound.forward_failed' | 'inbound_route.created' | 'inbound_route.updated' | 'inbound_route.deleted' | 'erasure.completed' | 'billing.quota_warning' | 'billing.quota_exceeded' | 'billing.invoice_closed' | 'audit.checkpoint' | undefined;
 }
 
 export interface ListWebhookReplaysQuery {

@@ -1,5 +1,6 @@
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { InboundReport } from '../../domain/bounce/report.ts';
+import { isForwardReturnAddress } from '../../domain/inbound/return-address.ts';
 import { clientNetworkOf } from '../../domain/kernel/addresses.ts';
 import { type ReturnToken, readReturnPath } from '../../domain/message/tokens.ts';
 import type { MailTransport, OutgoingMail } from '../../domain/ports/mail.ts';
@@ -29,10 +30,15 @@ const keptOf = async (stream: AsyncIterable<Buffer>): Promise<MailHead> => {
   return { raw: Buffer.concat(chunks), isWhole: length <= KEPT_BYTES_MAX };
 };
 
+/** A return address of mail that this service has forwarded. */
+interface ForwardedReturn {
+  readonly inboundId: string;
+}
+
 /** Returned mail, as described by its envelope and its parts. */
 interface ReturnedMail {
   /** Tokens of the recipient addresses; null: the address for feedback loops. */
-  readonly tokens: readonly (ReturnToken | null)[];
+  readonly tokens: readonly (ReturnToken | ForwardedReturn | null)[];
   readonly mail: InboundReport;
 }
 
@@ -41,6 +47,8 @@ interface InboundReportOptions {
   readonly domain: string;
   /** Resolves once its consequences, if any, are in the log. If it rejects, the sender must retry. */
   take(received: ReturnedMail): Promise<void>;
+  /** Inbound message that a return address of forwarded mail names; null: the address is not ours. Absent: nothing is forwarded. */
+  readonly forwardedBy?: ((localPart: string) => string | null) | undefined;
   /** Mail for domains that receive it; absent: only reports are received. */
   readonly inbound?: InboundMail | undefined;
   /** Absent: mail to the postmaster is rejected. */
@@ -73,7 +81,7 @@ const SESSION_MS_MAX = 600_000;
 const CLOSE_MS = 2_000;
 
 /** null: the address for feedback loops. */
-type Destination = ReturnToken | null | 'postmaster';
+type Destination = ReturnToken | ForwardedReturn | null | 'postmaster' | 'forged';
 
 /** An envelope id is not an address. */
 const tokenOf = (localPart: string): ReturnToken | undefined => {
@@ -81,17 +89,33 @@ const tokenOf = (localPart: string): ReturnToken | undefined => {
   return token === null || token.purpose === 'envelope' ? undefined : token;
 };
 
+/** Addresses that only the service's own host has. */
+const ownDestination = (localPart: string, { forwardedBy }: DestinationOptions): Destination | undefined => {
+  if (localPart === FEEDBACK_LOCAL_PART) return null;
+  if (!isForwardReturnAddress(localPart)) return undefined;
+  const inboundId = forwardedBy?.(localPart) ?? null;
+  return inboundId === null ? 'forged' : { inboundId };
+};
+
+type DestinationOptions = Pick<InboundReportOptions, 'domain' | 'forwardedBy'>;
+
 /** undefined: not a valid destination. */
-const destinationOf = ({ address }: Pick<SMTPServerAddress, 'address'>, domain: string): Destination | undefined => {
+const destinationOf = (
+  { address }: Pick<SMTPServerAddress, 'address'>,
+  options: DestinationOptions,
+): Destination | undefined => {
+  const { domain } = options;
   const [, localPart = '', host = domain] = /^(.*?)(?:@([^@]*))?$/.exec(address.toLowerCase()) ?? [];
   if (host !== domain && !host.startsWith(ALIAS_PREFIX)) return undefined;
   if (localPart === POSTMASTER_LOCAL_PART) return 'postmaster';
-  if (localPart === FEEDBACK_LOCAL_PART) return host === domain ? null : undefined;
-  return tokenOf(localPart);
+  return tokenOf(localPart) ?? (host === domain ? ownDestination(localPart, options) : undefined);
 };
+
+const FORGED = smtpAnswer(550, '5.1.1 this return address is not valid, or has expired');
 
 /** Why the address is rejected; null if it is accepted. */
 const refusalOf = (destination: Destination, { domain, postmaster }: InboundReportOptions): Error | null => {
+  if (destination === 'forged') return FORGED;
   if (destination !== 'postmaster' || postmaster !== undefined) return null;
   return smtpAnswer(
     550,
@@ -113,11 +137,14 @@ const refusalOfInbound = (
 export const createInboundReportTask = (options: InboundReportOptions): SmtpTask => {
   const { domain, reader, take, postmaster, inbound, logger } = options;
 
+  const isToken = (each: Destination): each is ReturnToken | ForwardedReturn | null =>
+    each !== 'postmaster' && each !== 'forged';
+
   /** A transaction is either for recipients of reports or for those of inbound mail. */
-  const isInbound = (address: SMTPServerAddress): boolean => destinationOf(address, domain) === undefined;
+  const isInbound = (address: SMTPServerAddress): boolean => destinationOf(address, options) === undefined;
 
   const refusalOfRecipient = (address: SMTPServerAddress, accepted: readonly SMTPServerAddress[]): Error | null => {
-    const destination = destinationOf(address, domain);
+    const destination = destinationOf(address, options);
     const refused =
       destination === undefined ? refusalOfInbound(inbound, address, accepted) : refusalOf(destination, options);
     const [first = address] = accepted;
@@ -125,7 +152,7 @@ export const createInboundReportTask = (options: InboundReportOptions): SmtpTask
   };
 
   const takeFor = async (destinations: readonly Destination[], { raw }: MailHead, network: string): Promise<void> => {
-    const tokens = destinations.filter((each) => each !== 'postmaster');
+    const tokens = destinations.filter(isToken);
     if (tokens.length > 0) await take({ tokens, mail: await reader.read(raw, network) });
   };
 
@@ -133,7 +160,7 @@ export const createInboundReportTask = (options: InboundReportOptions): SmtpTask
     const { envelope, remoteAddress } = session;
     const kept = await keptOf(stream);
     if (stream.sizeExceeded) throw smtpAnswer(552, '5.3.4 the message is too large');
-    const destinations = envelope.rcptTo.map((address) => destinationOf(address, domain));
+    const destinations = envelope.rcptTo.map((address) => destinationOf(address, options));
     const known = destinations.filter((destination) => destination !== undefined);
     await takeFor(known, kept, clientNetworkOf(remoteAddress));
     if (!known.includes('postmaster')) return;

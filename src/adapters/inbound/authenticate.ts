@@ -23,7 +23,8 @@ const SIGNATURES_MAX = 10;
 
 const SIGNATURE = /^dkim-signature[ \t]*:/gim;
 
-const pieces = async function* (raw: Buffer): AsyncGenerator<Buffer> {
+/** A mail in pieces, each in a turn of its own. */
+export const pieces = async function* (raw: Buffer): AsyncGenerator<Buffer> {
   for (let from = 0; from < raw.length; from += PIECE_BYTES) {
     if (from > 0) await setImmediate();
     yield raw.subarray(from, from + PIECE_BYTES);

@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { isOwnHeader } from '../../domain/message/draft.ts';
 import { withViewUrl } from '../../domain/message/tokens.ts';
@@ -230,6 +231,13 @@ export const createMessageSources = (texts: Pick<TextAlternatives, 'of'>): Messa
   };
 };
 
+/** A message that is sent as it is. */
+const messageOfSource = (source: Uint8Array): MimeMessage => ({
+  sizeBytes: source.length,
+  isEightBit: !isAscii(source),
+  chunks: () => [Buffer.from(source.buffer, source.byteOffset, source.length)],
+});
+
 export const createOutgoingMessages = (system: Pick<System, 'now'>): OutgoingMessages => {
   const texts = createTextAlternatives();
   const tracker = createHtmlTracker();
@@ -253,6 +261,8 @@ export const createOutgoingMessages = (system: Pick<System, 'now'>): OutgoingMes
 
   return {
     prepare: async (mail) => {
+      const { source } = mail;
+      if (source !== undefined) return async () => messageOfSource(source);
       const made = new Map<boolean, Promise<MimeMessage>>();
       const messageFor: MessageFor = (envelope) => {
         const utf8 = needsUtf8(envelope);

@@ -252,10 +252,22 @@ const Tabs = ({ tab, message, children }: TabsProps): JSX.Element => {
 const FATES: Readonly<Record<Message['action'], string>> = {
   webhook: 'As its route says, it was stored and posted to webhooks.',
   store: 'As its route says, it was stored and posted to no webhook.',
+  forward: 'As its route says, it was stored and forwarded.',
 };
 
-const fateOf = ({ action, route_id: routeId }: Message): string =>
-  routeId === null ? 'No route matched, so it was stored and posted to all webhooks that subscribe.' : FATES[action];
+const FORWARDS: Readonly<Record<NonNullable<Message['forward']>['status'], string>> = {
+  pending: 'It was stored and will be forwarded.',
+  sending: 'It was stored and is being forwarded.',
+  deferred: 'It was stored. Forwarding it will be tried again.',
+  forwarded: 'It was stored and forwarded.',
+  failed: 'It was stored, but not forwarded',
+};
+
+const fateOf = ({ action, route_id: routeId, forward }: Message): string => {
+  if (routeId === null) return 'No route matched, so it was stored and posted to all webhooks that subscribe.';
+  if (forward === null) return FATES[action];
+  return forward.status === 'failed' ? `${FORWARDS.failed}: ${forward.reason}.` : FORWARDS[forward.status];
+};
 
 const SENTENCES: Readonly<Partial<Record<Message['verdicts']['dmarc'], string>>> = {
   pass: 'The sender is who the From address says.',

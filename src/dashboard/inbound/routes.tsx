@@ -28,6 +28,7 @@ const useWebhooks = (): ReadonlyMap<string, string> => {
 const ACTIONS: Readonly<Record<Route['action'], readonly [name: string, does: string]>> = {
   webhook: ['Post to a webhook', 'stores the mail and posts inbound.received'],
   store: ['Store', 'stores the mail; no webhook gets it, but the event is in the feed'],
+  forward: ['Forward', 'stores the mail and sends it to an address that has confirmed'],
   refuse: ['Refuse', 'answers that the address does not exist, and stores nothing'],
 };
 
@@ -49,6 +50,22 @@ const WebhookField = ({ chosen }: { readonly chosen: string | null }): JSX.Eleme
     </label>
   );
 };
+
+const ForwardField = ({ route }: { readonly route: Route | null }): JSX.Element => (
+  <label class="row">
+    Address
+    <input
+      class="inp"
+      name="forward_to"
+      type="email"
+      required
+      spellcheck={false}
+      placeholder="ann@example.net"
+      defaultValue={route?.forward_to ?? ''}
+    />
+    <small class="quiet">It gets a mail with a link. Mail is forwarded once the link is confirmed.</small>
+  </label>
+);
 
 /** Lower orders are tried first, so that room before and after the first route is useful. */
 const ORDER_DEFAULT = 100;
@@ -90,6 +107,7 @@ const Fields = ({ route }: { readonly route: Route | null }): JSX.Element => {
         ))}
       </fieldset>
       {action === 'webhook' && <WebhookField chosen={route?.webhook_id ?? null} />}
+      {action === 'forward' && <ForwardField route={route} />}
       <label class="row">
         Order
         <input
@@ -110,11 +128,13 @@ const Fields = ({ route }: { readonly route: Route | null }): JSX.Element => {
 
 const bodyOf = (form: FormData) => {
   const webhookId = String(form.get('webhook_id') ?? '');
+  const forwardTo = form.get('forward_to');
   return {
     match: String(form.get('match')).trim(),
     action: form.get('action'),
     order: Number(form.get('order')),
     webhook_id: webhookId === '' ? null : webhookId,
+    ...(forwardTo !== null && { forward_to: String(forwardTo).trim() }),
   };
 };
 
@@ -195,8 +215,17 @@ interface RowProps {
   readonly endpoint: string | null;
 }
 
+const doesOf = (
+  { action, webhook_id: webhookId, forward_to: address, forward_status: status }: Route,
+  endpoint: string | null,
+) => {
+  const [word, does] = ACTIONS[action];
+  if (action === 'forward' && address !== null)
+    return `Forward to ${address}${status === 'pending' ? ', which has not confirmed yet' : ''}`;
+  return webhookId === null ? `${word}: ${does}` : `Post to ${endpoint}`;
+};
+
 const Row = ({ route, domain, endpoint }: RowProps): JSX.Element => {
-  const [word, does] = ACTIONS[route.action];
   const isShown = usePlace().query.get('route') === route.id;
   return (
     <div class="kr" {...(isShown && { 'aria-current': 'true' })}>
@@ -207,7 +236,7 @@ const Row = ({ route, domain, endpoint }: RowProps): JSX.Element => {
         <bdi class="ell b">
           {route.match}@{domain}
         </bdi>
-        <small class="muted ell">{route.webhook_id === null ? `${word}: ${does}` : `Post to ${endpoint}`}</small>
+        <small class="muted ell">{doesOf(route, endpoint)}</small>
       </span>
       <span class="flex">
         <EditRoute route={route} />

@@ -69,6 +69,8 @@ export const CUSTOMER_EVENT_TYPES = [
   'topic.updated',
   'topic.deleted',
   'inbound.received',
+  'inbound.forwarded',
+  'inbound.forward_failed',
   'inbound_route.created',
   'inbound_route.updated',
   'inbound_route.deleted',
@@ -130,6 +132,8 @@ export interface CustomerEventFacts {
   readonly erased?: ErasureCounts;
   /** Total of an invoice, in minor units. */
   readonly invoice?: { readonly currency: string; readonly total: number };
+  /** Present with `inbound.forwarded` and `inbound.forward_failed`. */
+  readonly forward?: { readonly domainId: string };
   /** Present with `inbound.received`. */
   readonly inbound?: Omit<ReceiveInbound, 'inboundId' | 'contentId' | 'rawId' | 'sha256' | 'toDigest' | 'fromDigests'>;
   /** Signed checkpoint of an audit tree, with its root in base64. */
@@ -190,6 +194,7 @@ export const TYPE_OF_TOPIC = {
 export const TYPE_OF_INBOUND_ROUTE = {
   InboundRouteCreated: 'inbound_route.created',
   InboundRouteChanged: 'inbound_route.updated',
+  InboundForwardConfirmed: 'inbound_route.updated',
   InboundRouteDeleted: 'inbound_route.deleted',
 } as const satisfies Readonly<Record<string, CustomerEventType>>;
 

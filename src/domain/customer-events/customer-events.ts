@@ -1,7 +1,7 @@
 import { sha256 } from '../kernel/digest.ts';
 import type { Environment } from '../kernel/environment.ts';
 import type { RecordedEvent } from '../kernel/event-store.ts';
-import type { MessageEvent } from '../kernel/events.ts';
+import type { InboundEvent, MessageEvent } from '../kernel/events.ts';
 import { formatTimedId, timeInId } from '../kernel/ids.ts';
 import { senderIdIn } from '../reputation/reputation.ts';
 import {
@@ -147,6 +147,15 @@ const reputationKinds = ({ type, data }: JudgedEvent): readonly CustomerEventKin
   return about(TYPE_OF_REPUTATION[type], { limit: { measure, count, of, limitPercent } });
 };
 
+type EndOfForward = Extract<InboundEvent, { readonly type: 'InboundForwarded' | 'InboundForwardFailed' }>;
+
+const forwardKinds = ({ type, data }: EndOfForward): readonly CustomerEventKind[] => {
+  const { inboundId: _i, domainId, smtp, ...facts } = data;
+  const replied = smtp === null ? facts : { ...facts, smtp };
+  const named = type === 'InboundForwarded' ? 'inbound.forwarded' : 'inbound.forward_failed';
+  return about(named, { forward: { domainId }, ...replied });
+};
+
 /** Subject and kinds of the customer events that a log event produces, or null if it produces none. */
 const kindsOf = (
   event: RecordedEvent,
@@ -245,8 +254,15 @@ const kindsOf = (
       const { inboundId, contentId: _c, rawId: _r, sha256: _s, toDigest: _t, fromDigests: _f, ...inbound } = event.data;
       return { subjectId: inboundId, sequence, kinds: about('inbound.received', { inbound }) };
     }
+    case 'InboundForwardStarted':
+    case 'InboundForwardDeferred':
+      return null; // of interest when it is over
+    case 'InboundForwarded':
+    case 'InboundForwardFailed':
+      return { subjectId: event.data.inboundId, sequence, kinds: forwardKinds(event) };
     case 'InboundRouteCreated':
     case 'InboundRouteChanged':
+    case 'InboundForwardConfirmed':
     case 'InboundRouteDeleted':
       return { subjectId: event.data.routeId, sequence, kinds: about(TYPE_OF_INBOUND_ROUTE[event.type]) };
     case 'DomainDegraded': {

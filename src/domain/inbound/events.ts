@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { smtpFacts } from '../message/events.ts';
 
 /** Outcomes of a check by SPF, DKIM, DMARC or ARC (RFC 8601 §2.7). `temperror`: the DNS did not answer in time. */
 export const VERDICTS = ['pass', 'fail', 'softfail', 'neutral', 'none', 'policy', 'temperror', 'permerror'] as const;
@@ -9,7 +10,38 @@ const verdicts = z.object({ spf: verdict, dkim: verdict, dmarc: verdict, arc: ve
 export type Verdicts = Readonly<z.infer<typeof verdicts>>;
 
 /** Fate of an accepted message. */
-export const INBOUND_ACTIONS = ['webhook', 'store'] as const;
+export const INBOUND_ACTIONS = ['webhook', 'store', 'forward'] as const;
+
+/** Reasons for which a message is not forwarded, or no more. */
+export const FORWARD_FAILURES = [
+  'not_confirmed',
+  /** The route was deleted, or has another action. */
+  'route_changed',
+  /** The address that it is forwarded to was erased. */
+  'address_erased',
+  'suppressed',
+  'domain_removed',
+  'organization_suspended',
+  'automatic',
+  /** This service has forwarded it before, or it names this service as its sender. */
+  'loop',
+  'dmarc_failed',
+  /** Bare line ends, which other servers could read as the end of the message. */
+  'malformed',
+  'content_removed',
+  'rate_limited',
+  /** The receiving server refused it for good. */
+  'rejected',
+  /** Every attempt was deferred. */
+  'expired',
+  /** A server that had accepted it reported that it could not be delivered. */
+  'bounced',
+] as const;
+export type ForwardFailure = (typeof FORWARD_FAILURES)[number];
+
+/** `unknown`: no reply to the whole message, which may have arrived. */
+export const FORWARD_DEFERRALS = ['deferred', 'unknown', 'fault'] as const;
+export type ForwardDeferral = (typeof FORWARD_DEFERRALS)[number];
 
 export const inboundEvents = {
   /** One recipient's copy of a received mail. Addresses, header fields and bodies are in the vault. */
@@ -39,5 +71,34 @@ export const inboundEvents = {
     isMarked: z.literal(true).optional(),
     /** A machine wrote it (RFC 3834), or it is mail of this service that came back: programs must not answer it. */
     isAutomatic: z.literal(true).optional(),
+  }),
+  /** The claim of an attempt to forward it. Without an outcome, another attempt follows when the lease ends. */
+  InboundForwardStarted: z.object({
+    inboundId: z.string(),
+    attempt: z.number().int(),
+    /** ISO 8601. */
+    leaseUntil: z.string(),
+  }),
+  InboundForwardDeferred: z.object({
+    inboundId: z.string(),
+    attempt: z.number().int(),
+    reason: z.enum(FORWARD_DEFERRALS),
+    nextAttemptAt: z.string(),
+    /** Null: no server was asked. */
+    smtp: smtpFacts.nullable(),
+  }),
+  /** A server has accepted it. */
+  InboundForwarded: z.object({
+    inboundId: z.string(),
+    domainId: z.string(),
+    attempt: z.number().int(),
+    smtp: smtpFacts,
+  }),
+  InboundForwardFailed: z.object({
+    inboundId: z.string(),
+    domainId: z.string(),
+    reason: z.enum(FORWARD_FAILURES),
+    /** Null: no server has replied. */
+    smtp: smtpFacts.nullable(),
   }),
 };

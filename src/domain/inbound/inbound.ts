@@ -5,6 +5,7 @@ import type { Environment } from '../kernel/environment.ts';
 import type { InboundEvent } from '../kernel/events.ts';
 import { formatId } from '../kernel/ids.ts';
 import { CATEGORIES } from '../kernel/streams.ts';
+import { evolveForward, type Forward, newForward } from './forward.ts';
 
 export type ReceiveInbound = Extract<InboundEvent, { type: 'InboundReceived' }>['data'];
 
@@ -13,6 +14,8 @@ export interface ExistingInbound extends ReceiveInbound {
   readonly organizationId: string;
   readonly environment: Environment | null;
   readonly createdAt: string;
+  /** Absent: its route does not forward it. */
+  readonly forward?: Forward;
 }
 
 export type Inbound = { readonly status: 'absent' } | ExistingInbound;
@@ -20,13 +23,19 @@ export type Inbound = { readonly status: 'absent' } | ExistingInbound;
 export const inbound: Aggregate<Inbound, InboundEvent> = {
   category: CATEGORIES.inbound,
   initial: { status: 'absent' },
-  evolve: (_state, event, { organizationId, environment, occurredAt }) => {
-    switch (event.type) {
-      case 'InboundReceived':
-        return { status: 'received', ...event.data, organizationId, environment, createdAt: occurredAt };
-      default:
-        return event.type satisfies never;
+  evolve: (state, event, { organizationId, environment, occurredAt }) => {
+    if (event.type === 'InboundReceived') {
+      const received = {
+        status: 'received',
+        ...event.data,
+        organizationId,
+        environment,
+        createdAt: occurredAt,
+      } as const;
+      return event.data.action === 'forward' ? { ...received, forward: newForward(occurredAt) } : received;
     }
+    if (state.status === 'absent' || state.forward === undefined) return state;
+    return { ...state, forward: evolveForward(state.forward, event) };
   },
 };
 

@@ -8,9 +8,10 @@ import type { ReceivedRecipient } from '../ports/inbound.ts';
 
 /**
  * `webhook`: the mail is stored and posted to webhooks. `store`: it is stored and appears in the event feed, but is
- * posted to no webhook. `refuse`: the recipient is refused at SMTP and nothing is stored.
+ * posted to no webhook. `forward`: it is stored and sent to another address, once that has confirmed. `refuse`: the
+ * recipient is refused at SMTP and nothing is stored.
  */
-export const ROUTE_ACTIONS = ['webhook', 'store', 'refuse'] as const;
+export const ROUTE_ACTIONS = ['webhook', 'store', 'forward', 'refuse'] as const;
 
 const rule = {
   /** A local part with at most one `*`. */
@@ -20,12 +21,23 @@ const rule = {
   webhookId: z.string().nullable(),
   /** Routes of a domain are tried in ascending order. */
   order: z.int(),
+  /** The address that mail is forwarded to. Absent: mail is not forwarded. */
+  forwardTo: z
+    .object({
+      /** Vault id of the address. Each change has another one. */
+      addressId: z.string(),
+      /** Keyed digest of the address. */
+      digest: z.string(),
+    })
+    .optional(),
 };
 
 export const inboundRouteEvents = {
   InboundRouteCreated: z.object({ routeId: z.string(), domainId: z.string(), ...rule }),
   InboundRouteChanged: z.object({ routeId: z.string(), ...rule }),
   InboundRouteDeleted: z.object({ routeId: z.string() }),
+  /** The address agreed to get the mail of the route. */
+  InboundForwardConfirmed: z.object({ routeId: z.string(), addressId: z.string() }),
 };
 export type InboundRouteEvent = EventsOf<typeof inboundRouteEvents>;
 
@@ -37,6 +49,8 @@ export interface ExistingInboundRoute extends CreateInboundRoute {
   readonly status: 'active' | 'deleted';
   readonly organizationId: string;
   readonly createdAt: string;
+  /** Vault id of the address that has confirmed. Absent: none has. */
+  readonly confirmedId?: string;
 }
 
 export type InboundRoute = { readonly status: 'absent' } | ExistingInboundRoute;
@@ -51,7 +65,9 @@ export const inboundRoute: Aggregate<InboundRoute, InboundRouteEvent> = {
     if (state.status === 'absent') return state;
     switch (event.type) {
       case 'InboundRouteChanged':
-        return { ...state, ...event.data };
+        return { ...state, forwardTo: undefined, ...event.data };
+      case 'InboundForwardConfirmed':
+        return { ...state, confirmedId: event.data.addressId };
       case 'InboundRouteDeleted':
         return { ...state, status: 'deleted' };
       default:
@@ -73,11 +89,19 @@ export const requireInboundRoute = (state: InboundRoute, organizationId: string)
 const invalid = (field: string, problem: string): DomainError =>
   new DomainError('invalid_request', problem, { details: { [field]: [problem] } });
 
-/** @throws {DomainError} `invalid_request` if a webhook is named that would get nothing. */
-const requireConsistent = ({ action, webhookId }: RouteRule): void => {
-  if (webhookId === null || action === 'webhook') return;
-  throw invalid('webhook_id', 'webhook_id is allowed only with action webhook');
+/** @throws {DomainError} `invalid_request` if a webhook or address is named that would get nothing, or is missing. */
+const requireConsistent = ({ action, webhookId, forwardTo }: RouteRule): void => {
+  if (webhookId !== null && action !== 'webhook')
+    throw invalid('webhook_id', 'webhook_id is allowed only with action webhook');
+  if (forwardTo !== undefined && action !== 'forward')
+    throw invalid('forward_to', 'forward_to is allowed only with action forward');
+  if (forwardTo === undefined && action === 'forward')
+    throw invalid('forward_to', 'forward_to is required with action forward');
 };
+
+/** Whether the address has agreed. */
+export const isForwardConfirmed = ({ forwardTo, confirmedId }: ExistingInboundRoute): boolean =>
+  forwardTo !== undefined && forwardTo.addressId === confirmedId;
 
 /** @throws {DomainError} `invalid_request`, `resource_conflict`. */
 export const createInboundRoute = (state: InboundRoute, command: CreateInboundRoute): readonly InboundRouteEvent[] => {
@@ -94,8 +118,11 @@ const webhookAfter = (before: RouteRule, { action = before.action, webhookId }: 
   return action === 'webhook' ? before.webhookId : null;
 };
 
+const forwardAfter = (before: RouteRule, { action = before.action, forwardTo }: RouteChanges): RouteRule['forwardTo'] =>
+  forwardTo ?? (action === 'forward' ? before.forwardTo : undefined);
+
 /**
- * A change to another action than `webhook` drops the webhook, unless the change names one.
+ * A change to another action drops the webhook and the address of the action before, unless the change names one.
  * @throws {DomainError} `invalid_request`, `not_found`, `other_organization`.
  */
 export const changeInboundRoute = (
@@ -109,10 +136,24 @@ export const changeInboundRoute = (
     webhookId: webhookAfter(before, changes),
     order: changes.order ?? before.order,
   };
-  requireConsistent(after);
+  const forwardTo = forwardAfter(before, changes);
+  const whole = forwardTo === undefined ? after : { ...after, forwardTo };
+  requireConsistent(whole);
   const names = ['match', 'action', 'webhookId', 'order'] as const;
-  const isSame = names.every((name) => after[name] === before[name]);
-  return isSame ? [] : [{ type: 'InboundRouteChanged', data: { routeId, ...after } }];
+  const isSame =
+    names.every((name) => after[name] === before[name]) && forwardTo?.addressId === before.forwardTo?.addressId;
+  return isSame ? [] : [{ type: 'InboundRouteChanged', data: { routeId, ...whole } }];
+};
+
+/**
+ * Records that the address has agreed. Repeating it changes nothing.
+ * @throws {DomainError} `not_found`: the route was deleted, or forwards to another address by now.
+ */
+export const confirmForward = (state: InboundRoute, addressId: string): readonly InboundRouteEvent[] => {
+  if (state.status !== 'active' || state.forwardTo?.addressId !== addressId)
+    throw new DomainError('not_found', 'the route no longer forwards mail to this address');
+  const { routeId } = state;
+  return isForwardConfirmed(state) ? [] : [{ type: 'InboundForwardConfirmed', data: { routeId, addressId } }];
 };
 
 /** @throws {DomainError} `not_found`, `other_organization`. */

@@ -11,7 +11,7 @@ const recipientKind = z.enum(['to', 'cc', 'bcc']);
 export type RecipientKind = z.infer<typeof recipientKind>;
 
 /** Reply of the remote server. Its text is in the vault under `replyId`. */
-const smtpFacts = z.object({
+export const smtpFacts = z.object({
   /** Reply code (RFC 5321 §4.2); 0 if none was received. */
   code: z.number().int(),
   /** Enhanced status code (RFC 3463), such as `5.1.1`. */

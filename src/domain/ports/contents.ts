@@ -163,14 +163,19 @@ export interface InboundRaw {
   readonly content: string;
 }
 
-/** Contact address of an organization, an auditor or a member. Stored until it is replaced or the person is removed. */
+/**
+ * Contact address of an organization, an auditor or a member, or the address that a route forwards mail to. Stored until
+ * it is replaced or the person is removed.
+ */
 export interface ContactAddress {
   readonly kind: 'contact';
   /** Null for an auditor who gets no mail. */
   readonly address: string | null;
-  /** Present for an auditor's address. If `member` is absent too, it is the organization's. */
+  /** Present for an auditor's address. Without `auditor`, `member` and `inboundRoute` it is the organization's. */
   readonly auditor?: { readonly id: string; readonly name: string };
   readonly member?: { readonly id: string; readonly name: string };
+  /** Id of the route that forwards mail to the address. */
+  readonly inboundRoute?: string;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { SigningKey } from '../../lib/smtp/smtp.ts';
 import type { INBOUND_ACTIONS, Verdicts } from '../inbound/events.ts';
 import type { InboundBody } from './contents.ts';
 
@@ -54,3 +55,26 @@ export type AuthenticateMail = (
   raw: Buffer,
   envelope: { readonly from: string; readonly client: MailClient | null },
 ) => Promise<Authentication>;
+
+/** A mail to forward. */
+export interface ForwardedMail {
+  readonly inboundId: string;
+  readonly raw: Buffer;
+  /** Return path as it was received; empty for a report. */
+  readonly from: string;
+  readonly verdicts: Verdicts;
+  /** Domain that received it. */
+  readonly domain: string;
+  /** Host of this service, as it names itself in `Received`. */
+  readonly host: string;
+}
+
+export interface ForwardedMails {
+  /** Facts that only the bytes of the mail show. */
+  inspect(mail: ForwardedMail): Promise<{ readonly wasForwarded: boolean; readonly isMalformed: boolean }>;
+  /**
+   * The mail with a `Received` field and an ARC set (RFC 8617) above its own bytes, which are unchanged. Without a key, or
+   * if its chain of earlier sets is broken, it gets no set.
+   */
+  compose(mail: ForwardedMail, keys: readonly SigningKey[], now: Date): Promise<Buffer>;
+}

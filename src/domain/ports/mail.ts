@@ -56,6 +56,8 @@ export interface OutgoingMail {
   /** Message-ID (RFC 5322) with its angle brackets, the same on every attempt. */
   readonly messageId: string;
   readonly body: MessageBody;
+  /** The message as it leaves, such as a forwarded one. Absent: it is made of the body. */
+  readonly source?: Uint8Array;
   /** Links of this copy's `List-Unsubscribe`. Absent: no such header. */
   readonly unsubscribe?: UnsubscribeWays;
   /** Absent: the HTML is sent unchanged. The text is never tracked. */

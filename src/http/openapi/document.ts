@@ -190,7 +190,7 @@ const parameterOf = (name: string, description: string, pattern: string): Json =
 const tokenOf = (url: string): Json =>
   url.startsWith('/o/')
     ? parameterOf('token', 'Token of the image.', '^[A-Za-z0-9_-]{64,200}$')
-    : parameterOf('token', 'Token of the link.', '^[A-Za-z0-9_-]{64}$');
+    : parameterOf('token', 'Token of the link.', '^[A-Za-z0-9_-]{64,68}$');
 
 /** Path parameters other than `:id`. */
 const PARTS: Readonly<Record<string, Json>> = {

@@ -52,6 +52,18 @@ const en = {
   passkeyMailSubject: 'A passkey was added to your account at {organization}',
   passkeyMailReason: 'Your first passkey was added to your account in the Outbox dashboard of {organization}.',
   passkeyMailAdvice: 'If it was not you, ask an owner or the person who runs the service to remove it.',
+  forwardTitle: 'Forward mail to you?',
+  forwardQuestion: '{organization} wants to forward mail for {route} to {address}. Do you agree?',
+  forwardConfirm: 'Forward the mail to me',
+  forwardConfirmedTitle: 'You have agreed',
+  forwardConfirmed:
+    'Mail for {route} is forwarded to {address} from now on. To end it, ask {organization}. You can close this page.',
+  forwardMailSubject: '{organization} wants to forward mail to you',
+  forwardMailReason:
+    '{organization} wants to forward mail for {route} to this address. Nothing is forwarded unless you agree.',
+  forwardMailButton: 'Review and agree',
+  forwardMailOnce: 'The link works for {days} days.',
+  forwardMailIgnore: 'If you do not want this mail, or do not know the sender, you do not need to do anything.',
 };
 
 /** Sentences of the pages for recipients, and of mail to members. A language that lacks one does not compile. */
@@ -119,6 +131,18 @@ const de: Sentences = {
   passkeyMailReason: 'Ihrem Konto im Outbox-Dashboard von {organization} wurde der erste Passkey hinzugefügt.',
   passkeyMailAdvice:
     'Waren Sie es nicht, lassen Sie ihn von einem Eigentümer oder dem Betreiber des Dienstes entfernen.',
+  forwardTitle: 'E-Mails an Sie weiterleiten?',
+  forwardQuestion: '{organization} möchte E-Mails an {route} an {address} weiterleiten. Sind Sie einverstanden?',
+  forwardConfirm: 'E-Mails an mich weiterleiten',
+  forwardConfirmedTitle: 'Sie haben zugestimmt',
+  forwardConfirmed:
+    'E-Mails an {route} werden ab jetzt an {address} weitergeleitet. Um das zu beenden, wenden Sie sich an {organization}. Sie können diese Seite schließen.',
+  forwardMailSubject: '{organization} möchte E-Mails an Sie weiterleiten',
+  forwardMailReason:
+    '{organization} möchte E-Mails an {route} an diese Adresse weiterleiten. Ohne Ihre Zustimmung wird nichts weitergeleitet.',
+  forwardMailButton: 'Ansehen und zustimmen',
+  forwardMailOnce: 'Der Link funktioniert {days} Tage lang.',
+  forwardMailIgnore: 'Möchten Sie diese E-Mails nicht oder kennen Sie den Absender nicht, brauchen Sie nichts zu tun.',
 };
 
 const es: Sentences = {
@@ -175,6 +199,18 @@ const es: Sentences = {
   passkeyMailSubject: 'Nueva clave de acceso en su cuenta de {organization}',
   passkeyMailReason: 'Se ha añadido la primera clave de acceso a su cuenta en el panel de Outbox de {organization}.',
   passkeyMailAdvice: 'Si no ha sido usted, pida a un propietario o a quien gestiona el servicio que la elimine.',
+  forwardTitle: '¿Quiere que se le reenvíe el correo?',
+  forwardQuestion: '{organization} quiere reenviar a {address} el correo dirigido a {route}. ¿Está de acuerdo?',
+  forwardConfirm: 'Reenviarme el correo',
+  forwardConfirmedTitle: 'Ha dado su consentimiento',
+  forwardConfirmed:
+    'A partir de ahora, el correo dirigido a {route} se reenvía a {address}. Para dejar de recibirlo, diríjase a {organization}. Puede cerrar esta página.',
+  forwardMailSubject: '{organization} quiere reenviarle correo',
+  forwardMailReason:
+    '{organization} quiere reenviar a esta dirección el correo dirigido a {route}. No se reenviará nada sin su consentimiento.',
+  forwardMailButton: 'Revisar y aceptar',
+  forwardMailOnce: 'El enlace funciona durante {days} días.',
+  forwardMailIgnore: 'Si no quiere recibir este correo o no conoce al remitente, no tiene que hacer nada.',
 };
 
 const fr: Sentences = {
@@ -238,6 +274,20 @@ const fr: Sentences = {
     'Une première clé d’accès a été ajoutée à votre compte dans le tableau de bord Outbox de {organization}.',
   passkeyMailAdvice:
     'Si ce n’était pas vous, demandez à un propriétaire ou à la personne qui gère le service de la supprimer.',
+  forwardTitle: 'Souhaitez-vous recevoir ces e-mails ?',
+  forwardQuestion:
+    '{organization} souhaite transférer à {address} les e-mails adressés à {route}. Êtes-vous d’accord ?',
+  forwardConfirm: 'Me transférer les e-mails',
+  forwardConfirmedTitle: 'Vous avez donné votre accord',
+  forwardConfirmed:
+    'Les e-mails adressés à {route} sont désormais transférés à {address}. Pour y mettre fin, adressez-vous à {organization}. Vous pouvez fermer cette page.',
+  forwardMailSubject: '{organization} souhaite vous transférer des e-mails',
+  forwardMailReason:
+    '{organization} souhaite transférer à cette adresse les e-mails adressés à {route}. Rien ne sera transféré sans votre accord.',
+  forwardMailButton: 'Voir et accepter',
+  forwardMailOnce: 'Le lien fonctionne pendant {days} jours.',
+  forwardMailIgnore:
+    'Si vous ne voulez pas de ces e-mails ou ne connaissez pas l’expéditeur, vous n’avez rien à faire.',
 };
 
 const ja: Sentences = {
@@ -297,6 +347,18 @@ const ja: Sentences = {
   passkeyMailSubject: '{organization} のアカウントにパスキーが追加されました',
   passkeyMailReason: '{organization} の Outbox ダッシュボードのアカウントに、最初のパスキーが追加されました。',
   passkeyMailAdvice: 'お心当たりがない場合は、オーナーまたはサービスの管理者に削除を依頼してください。',
+  forwardTitle: 'メールの転送を許可しますか？',
+  forwardQuestion: '{organization} が、{route} 宛てのメールを {address} に転送しようとしています。許可しますか？',
+  forwardConfirm: '転送を許可する',
+  forwardConfirmedTitle: '転送を許可しました',
+  forwardConfirmed:
+    '今後、{route} 宛てのメールは {address} に転送されます。転送を止めるには、{organization} にご連絡ください。このページは閉じてかまいません。',
+  forwardMailSubject: '{organization} からのメール転送の確認',
+  forwardMailReason:
+    '{organization} が、{route} 宛てのメールをこのアドレスに転送しようとしています。許可しないかぎり、何も転送されません。',
+  forwardMailButton: '内容を確認して許可する',
+  forwardMailOnce: 'このリンクは {days} 日間有効です。',
+  forwardMailIgnore: '転送を希望されない場合、または送信者にお心当たりがない場合は、何もする必要はありません。',
 };
 
 export interface Locale {

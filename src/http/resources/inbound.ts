@@ -3,11 +3,13 @@ import { loadInbound } from '../../commands/inbound/receive-mail.ts';
 import { organizationSecret } from '../../commands/organization.ts';
 import { addressDigest } from '../../commands/suppression.ts';
 import type { Caller } from '../../domain/api-key/caller.ts';
+import { FORWARD_DEFERRALS, FORWARD_FAILURES } from '../../domain/inbound/events.ts';
+import type { Forward } from '../../domain/inbound/forward.ts';
 import type { ExistingInbound } from '../../domain/inbound/inbound.ts';
 import { environmentSchema } from '../../domain/kernel/environment.ts';
 import { DomainError } from '../../domain/kernel/errors.ts';
 import { subjectWordDigests, subjectWords } from '../../domain/message/search-words.ts';
-import type { InboundBody, InboundHead } from '../../domain/ports/contents.ts';
+import type { InboundBody, InboundHead, LoadedContents } from '../../domain/ports/contents.ts';
 import { type ParsedPart, parseMailbox } from '../../lib/mime/mime.ts';
 import type { ListPage } from '../../lib/projections/projections.ts';
 import type { ListInbound } from '../../projections/inbound.ts';
@@ -18,12 +20,13 @@ import { idParameter, pageSchema, timeParameter, timeSchema } from '../fields.ts
 import { imagesField, pageOfText, sealedMail, withImages } from '../pages/mail-page.ts';
 import { listEndpoint } from '../reading.ts';
 import { recordReading } from '../readings.ts';
-import { inboundBodyFields, inboundFactFields, inboundHeadFields } from './events/event.ts';
+import { inboundBodyFields, inboundFactFields, inboundHeadFields, smtpSchema } from './events/event.ts';
 import {
   type LinkTo,
   serializeInboundBody,
   serializeInboundFacts,
   serializeInboundHead,
+  serializeSmtp,
 } from './events/serialize-events.ts';
 import {
   attachmentFile,
@@ -33,6 +36,22 @@ import {
   requireKind,
 } from './inbound-attachments.ts';
 import { ATTACHMENT_TYPE, attachmentPlace, fileOf, SOURCE_TYPE } from './inbox.ts';
+
+/** Replies to forwarded mail are stored without their texts, which quote addresses. */
+const NO_TEXTS: LoadedContents = new Map();
+
+const forwardSchema = z.strictObject({
+  status: z
+    .enum(['pending', 'sending', 'deferred', 'forwarded', 'failed'])
+    .describe('`deferred`: another attempt follows. `failed`: the message is stored, and is not forwarded any more.'),
+  attempts: z.int(),
+  reason: z
+    .enum([...FORWARD_FAILURES, ...FORWARD_DEFERRALS])
+    .nullable()
+    .describe('Why it was deferred or failed. `unknown`: a server may have accepted it, but the reply was lost.'),
+  next_attempt_at: timeSchema().nullable(),
+  smtp: smtpSchema.nullable().describe('Last reply. null: no server has replied.'),
+});
 
 export const inboundSchema = z
   .strictObject({
@@ -44,17 +63,26 @@ export const inboundSchema = z
     ...inboundHeadFields,
     ...inboundFactFields,
     ...inboundBodyFields,
+    forward: forwardSchema.nullable().describe('null: no route forwards it.'),
   })
   .meta({ id: 'InboundMessage' });
 
 export type SerializedInbound = z.infer<typeof inboundSchema>;
 
 const listedInboundSchema = inboundSchema
-  .pick({ id: true, object: true, domain_id: true, environment: true, received_at: true })
+  .pick({ id: true, object: true, domain_id: true, environment: true, received_at: true, forward: true })
   .extend({ ...inboundHeadFields, ...inboundFactFields })
   .meta({ id: 'ListedInboundMessage' });
 
 export type SerializedListedInbound = z.infer<typeof listedInboundSchema>;
+
+const serializeForward = ({ status, attempt, reason, dueAt, smtp }: Forward): z.infer<typeof forwardSchema> => ({
+  status,
+  attempts: attempt,
+  reason,
+  next_attempt_at: status === 'pending' || status === 'deferred' ? dueAt : null,
+  smtp: smtp === null ? null : serializeSmtp(smtp, NO_TEXTS),
+});
 
 /** @param head null: it was removed. */
 const serializeListedInbound = (
@@ -69,6 +97,7 @@ const serializeListedInbound = (
   received_at: found.createdAt,
   ...serializeInboundHead(head, linkTo),
   ...serializeInboundFacts(found),
+  forward: found.forward === undefined ? null : serializeForward(found.forward),
 });
 
 /** Serializes an inbound message with links to its attachments. */

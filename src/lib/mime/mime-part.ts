@@ -12,6 +12,8 @@ export interface MimeMessage {
   readonly sizeBytes: number;
   /** The message, some 64 kB at a time. Can be read more than once. */
   readonly chunks: () => Iterable<Buffer>;
+  /** It has bytes outside ASCII. Absent: only if its envelope has. */
+  readonly isEightBit?: boolean;
 }
 
 /** A message before it is signed. */

@@ -104,7 +104,9 @@ const note = ({ rows }: Changes, event: RecordedEvent, domainId: string | null):
 const ofMessage = (changes: Changes, event: RecordedEvent<MessageEvent>): void =>
   note(changes, event, known(changes.domains, event.data.messageId));
 
-const ofInbound = (changes: Changes, event: RecordedEvent<InboundEvent>): void =>
+type ShownInbound = Extract<InboundEvent, { readonly data: { readonly domainId: string } }>;
+
+const ofInbound = (changes: Changes, event: RecordedEvent<ShownInbound>): void =>
   note(changes, event, event.data.domainId);
 
 const ofDomain = (changes: Changes, event: RecordedEvent<OfDomain>): void => note(changes, event, event.data.domainId);
@@ -196,9 +198,14 @@ export const eventsProjection = defineProjection<FollowedEvent, Changes>({
     TopicChanged: ofOrganization,
     TopicDeleted: ofOrganization,
     InboundReceived: ofInbound,
+    InboundForwardStarted: 'ignored',
+    InboundForwardDeferred: 'ignored',
+    InboundForwarded: ofInbound,
+    InboundForwardFailed: ofInbound,
     InboundRouteCreated: ofOrganization,
     InboundRouteChanged: ofOrganization,
     InboundRouteDeleted: ofOrganization,
+    InboundForwardConfirmed: ofOrganization,
     ErasureRequested: 'ignored',
     PersonErased: ofOrganization,
     SendingWarned: ofDomain,

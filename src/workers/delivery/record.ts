@@ -192,7 +192,8 @@ const categoryOf = (reply: Reply, cutOff: CutOff | null): BounceCategory | undef
   return category === 'unknown' ? 'network' : category;
 };
 
-const factsOf = (reply: Reply, replyId: string, replyRoot: string): SmtpFacts => {
+/** Facts of a reply without its text. */
+export const smtpFactsOf = (reply: RecipientOutcome): SmtpFacts => {
   const { code, enhanced, mx, tls, cipher, policy, address, source, stage } = reply;
   return {
     code,
@@ -204,8 +205,7 @@ const factsOf = (reply: Reply, replyId: string, replyRoot: string): SmtpFacts =>
     ...(address === undefined ? {} : { address }),
     ...(source === undefined ? {} : { source }),
     ...(stage === undefined ? {} : { stage }),
-    replyId,
-    replyRoot,
+    replyId: null,
   };
 };
 
@@ -256,7 +256,7 @@ export const reportOf = (
     const id = uuid();
     const { body, root } = boundReply(messageId, each.text, randomBytes(SALT_BYTES));
     replies.push({ id, organizationId, body });
-    const reported = outcomeOf(each, factsOf(each, id, root), cutOffBy(each, cutOff));
+    const reported = outcomeOf(each, { ...smtpFactsOf(each), replyId: id, replyRoot: root }, cutOffBy(each, cutOff));
     return destination === undefined ? reported : { ...reported, destination };
   });
   return { outcomes, replies };

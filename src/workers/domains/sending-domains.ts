@@ -33,6 +33,8 @@ export interface SendingDomains {
    * domain: messages accepted since then are its own, earlier ones are not.
    */
   deletedBy(message: Pick<ExistingMessage, 'accepted' | 'acceptedAt'>): string | null;
+  /** The domain's name; null: it is deleted. */
+  nameOf(domainId: string): string | null;
   /** Whether it is deleted and was not registered again. */
   isDeleted(domainId: string): boolean;
   /** The verified domain of that name that receives mail; null: none. */
@@ -114,6 +116,7 @@ export const createSendingDomains = ({ secrets, capturing }: SendingDomainsOptio
       const domain = domains.get(receivers.get(name) ?? '');
       return domain === undefined ? null : { organizationId: domain.organizationId, domainId: domain.domainId };
     },
+    nameOf: (domainId) => domains.get(domainId)?.name ?? null,
     isDeleted: (domainId) => deleted.get(domainId)?.registeredAgain === null,
     sendableOf: (organizationId) => {
       const [oldest] = [...domains.values()]

@@ -20,6 +20,7 @@ import type { EventStore } from '../../domain/kernel/event-store.ts';
 import type { Contents, Retention } from '../../domain/ports/contents.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import { pause, type System } from '../../lib/async/async.ts';
+import type { InboundRoutes } from '../domains/inbound-routes.ts';
 import type { Auditors } from '../in-memory-projections.ts';
 import type { Leadership, Work } from '../supervise.ts';
 
@@ -43,6 +44,7 @@ export interface ErasePeople {
   readonly contents: Pick<Contents, 'get'>;
   readonly secrets: Secrets;
   readonly auditors: Auditors;
+  readonly inboundRoutes: Pick<InboundRoutes, 'addressIdsOf'>;
   readonly leadership: Pick<Leadership, 'isLeader'>;
   /** Those that are not known to be done, by id. */
   unfinished(by: { readonly after: string; readonly limit: number }): Promise<readonly ExistingErasure[]>;
@@ -107,7 +109,8 @@ export const erasePeople = (parts: ErasePeople): Work => {
     const inSuppressions = await findInSuppressions(context, person);
     const contactIds = await contactsTo(parts, person, auditors.values());
     await clearContact(context, running, contactIds);
-    const contentIds = [...inSuppressions.contentIds, ...contactIds];
+    const forwardedTo = parts.inboundRoutes.addressIdsOf(organizationId, digest);
+    const contentIds = [...inSuppressions.contentIds, ...contactIds, ...forwardedTo];
     let removed = await remove(running, { ...inSuppressions, contentIds });
     removed += await retention.eraseRefusedRequests(running);
     removed += await retention.eraseMemberViews(running);

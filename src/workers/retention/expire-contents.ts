@@ -1,8 +1,10 @@
 import { load } from '../../commands/execute.ts';
 import { auditor } from '../../domain/audit/audit.ts';
+import { inboundRoute } from '../../domain/inbound/route.ts';
 import type { EventStore } from '../../domain/kernel/event-store.ts';
 import {
   auditorStream,
+  inboundRouteStream,
   membersStream,
   messageStream,
   organizationStream,
@@ -135,10 +137,16 @@ export const expireContents = (parts: ExpireContents): Work => {
     return state.status !== 'absent' && state.recipients.some(({ status }) => isOpen(status));
   };
 
-  /** Whether it is the contact of an auditor or a member who was not removed. */
-  const isOfPerson = async (id: string, organizationId: string): Promise<boolean> => {
+  const isOfRoute = async (id: string, routeId: string): Promise<boolean> => {
+    const { state } = await load(store, inboundRoute, inboundRouteStream(routeId));
+    return state.status === 'active' && state.forwardTo?.addressId === id;
+  };
+
+  /** Whether it is the contact of an auditor or a member who was not removed, or an address that a route forwards to. */
+  const isInUse = async (id: string, organizationId: string): Promise<boolean> => {
     const body = (await contents.get([id])).get(id);
     if (body?.kind !== 'contact') return false;
+    if (body.inboundRoute !== undefined) return isOfRoute(id, body.inboundRoute);
     if (body.auditor !== undefined)
       return (await load(store, auditor, auditorStream(body.auditor.id))).state.status === 'active';
     if (body.member === undefined) return false;
@@ -149,7 +157,7 @@ export const expireContents = (parts: ExpireContents): Work => {
     { id, kind, messageId }: OldContent,
     { organizationId, contactId, statuses }: KeptContents,
   ): Promise<boolean> => {
-    if (kind === 'contact') return id === contactId || (await isOfPerson(id, organizationId));
+    if (kind === 'contact') return id === contactId || (await isInUse(id, organizationId));
     if (kind !== 'message' || messageId === null) return false;
     const status = statuses.get(messageId);
     return status === undefined ? isOpenInLog(messageId) : isOpen(status);

@@ -37,8 +37,14 @@ const isFor = (event: CustomerEvent, endpoint: ExistingWebhook): boolean =>
 
 const isFiltering = ({ filters }: ExistingWebhook): boolean => filters.domains.length > 0 || filters.tags.length > 0;
 
-const isOfDomain = (event: CustomerEvent, names: readonly string[], domains: WebhookFilters['domains']): boolean =>
-  domains.some(({ id, name }) => [event.subjectId, event.facts.inbound?.domainId].includes(id) || names.includes(name));
+const isOfDomain = (
+  { subjectId, facts: { inbound, forward } }: CustomerEvent,
+  names: readonly string[],
+  domains: WebhookFilters['domains'],
+): boolean => {
+  const ids = [subjectId, inbound?.domainId, forward?.domainId];
+  return domains.some(({ id, name }) => ids.includes(id) || names.includes(name));
+};
 
 /** False for an endpoint that does not get a mail because of its route. */
 const isRouted = ({ facts: { inbound } }: CustomerEvent, { webhookId }: ExistingWebhook): boolean =>

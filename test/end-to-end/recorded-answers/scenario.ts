@@ -163,6 +163,20 @@ const inbound = async ({ recorder: { ask }, receive, listener }: Stage, domainId
   await ask('deleteInboundRoute', { parameters: { id } });
 };
 
+const forwarding = async ({ recorder: { ask } }: Stage, domainId: string): Promise<void> => {
+  const to = 'ann@home.example';
+  const route = { domain_id: domainId, match: 'ann', action: 'forward', forward_to: to };
+  const { id } = await ask('createInboundRoute!', { body: route });
+  await ask('confirmInboundRoute', { parameters: { id } });
+  const { data } = await until(
+    () => ask('listInbox!', { parameters: { to, limit: '1' } }),
+    ({ data: mails }) => mails.length > 0,
+  );
+  const { text } = await ask('getCapturedMail!', { parameters: { id: data[0].id } });
+  const token = /\/forward\/([\w-]{68})/.exec(text)?.[1] ?? '';
+  for (const name of ['showForwardPage', 'confirmForward']) await ask(name, { parameters: { token }, as: null });
+};
+
 const recipients = async ({ recorder: { ask, bind } }: Stage): Promise<void> => {
   const topic = await ask('createTopic');
   bind(topic.id);
@@ -332,6 +346,7 @@ export const recordMost = async (stage: Stage): Promise<void> => {
   await webhooks(stage);
   await suppressions(stage);
   await inbound(stage, data[0].id);
+  await forwarding(stage, data[0].id);
   await recipients(stage);
   await readings(stage);
   await audit(stage, keyId, messageId);

@@ -86,7 +86,7 @@ describe('an inbound route', () => {
     [{ match: 'x\u202ey' }, 'match must be the part of an address before the @'],
     [{ match: 'x'.repeat(65) }, 'match must have at most 64 characters'],
     [{ match: ['*'] }, 'match'],
-    [{ action: 'relay' }, 'action must be one of webhook, store, refuse'],
+    [{ action: 'relay' }, 'action must be one of webhook, store, forward, refuse'],
     [{ order: -1 }, 'order'],
     [{ order: 1.5 }, 'order'],
     [{ order: '1' }, 'order'],

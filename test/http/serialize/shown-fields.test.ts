@@ -58,7 +58,7 @@ const WITHHELD = [
 /** Reviewed fields, which are shown with all addresses masked. `text` is withheld next to an SMTP code. */
 const LOOKED_AT = `address advice alias allowed_cidrs api_key_id api_key_name auditor_id body_sha256 calculation cipher client client_address
   color contact content_digest content_type currency cursor date description destination destinations domain_id domain_ids enhanced
-  erasure_id event_id event_type events field from group group.* header_names headers.* hosts html id in_reply_to_message_id inbound_id internet_message_id inbound_route_id invoice_id
+  erasure_id event_id event_type events field forward_to from group group.* header_names headers.* hosts html id in_reply_to_message_id inbound_id internet_message_id inbound_route_id invoice_id
   key_id last4 last_used_address layout left_out log_position logo_url match meaning member_id member_name message
   message_id method mx name network next_cursor note number organization_id origin overage_per_1000 path period plan
   pointer position preheader previous_last4 problem problems published_by rate rate_per_1000 reason recipient_domain recipient_id

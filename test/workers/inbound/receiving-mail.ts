@@ -12,6 +12,7 @@ import { type ReceiveResult, receiveMail } from '../../../src/commands/inbound/r
 import { createOrganization, updateOrganization } from '../../../src/commands/organization.ts';
 import { changeDomain, registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
 import { findRecipient } from '../../../src/composition/open-inbound.ts';
+import { readForwardReturnAddress } from '../../../src/domain/inbound/return-address.ts';
 import { clientNetworkOf } from '../../../src/domain/kernel/addresses.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
 import { categoryOf, type EventStore, LOG_START, type RecordedEvent } from '../../../src/domain/kernel/event-store.ts';
@@ -21,6 +22,7 @@ import { createBodyBudget } from '../../../src/lib/http/http.ts';
 import { startSmtpListener } from '../../../src/lib/smtp/smtp.ts';
 import { createInboundRoutes } from '../../../src/workers/domains/inbound-routes.ts';
 import { createSendingDomains } from '../../../src/workers/domains/sending-domains.ts';
+import { createRecordInboundReport, type ReturnedOutcome } from '../../../src/workers/record-inbound-report.ts';
 import { closedAfterTest } from '../../support/after-test.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemoryDkimKeys } from '../../support/in-memory/dkim-keys.ts';
@@ -28,6 +30,7 @@ import { createInMemoryResolver } from '../../support/in-memory/dns.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { silentLogger } from '../../support/logger.ts';
+import { TRACKING_KEYS } from '../../support/tracking-keys.ts';
 import { createShiftableSystem } from '../shiftable-system.ts';
 
 export const PASSED: Authentication = {
@@ -38,6 +41,8 @@ export const FAILED: Authentication = { ...PASSED, verdicts: { ...PASSED.verdict
 
 export type ReceivedEvent = RecordedEvent & { readonly type: 'InboundReceived' };
 
+export const RETURN_SECRETS = [TRACKING_KEYS[0].bytes] as const;
+
 interface Options {
   readonly bodies?: Parameters<typeof createBodyBudget>[0];
   /** Wraps the log that mail is recorded in. */
@@ -45,6 +50,8 @@ interface Options {
   readonly isReady?: () => boolean;
   readonly limits?: Parameters<typeof createInboundLimits>[1];
 }
+
+export const BOUNCE_DOMAIN = 'bounces.service.test';
 
 /** A service that receives mail for domains over SMTP. Its domains are verified by capture. */
 export const openReceivingMail = async ({
@@ -71,6 +78,7 @@ export const openReceivingMail = async ({
   const authentication = { is: PASSED };
   const results: ReceiveResult[] = [];
   const reports: unknown[] = [];
+  const outcomes: ReturnedOutcome[] = [];
 
   const logged = async (): Promise<readonly RecordedEvent[]> =>
     (await store.readAll({ from: LOG_START, filter: {}, limit: 100_000 })).events;
@@ -109,11 +117,15 @@ export const openReceivingMail = async ({
       return result.outcome;
     },
   });
+  const countReport = (each: ReturnedOutcome) => outcomes.push(each);
+  const record = createRecordInboundReport({ context, system, logger: silentLogger, count: countReport });
   const task = createInboundReportTask({
-    domain: 'bounces.service.test',
+    domain: BOUNCE_DOMAIN,
     take: async (report) => {
       reports.push(report);
+      await record(report);
     },
+    forwardedBy: (localPart) => readForwardReturnAddress(RETURN_SECRETS, localPart, system.now()),
     reader: closedAfterTest(createInboundReportReader()),
     inbound,
     logger: silentLogger,
@@ -131,6 +143,8 @@ export const openReceivingMail = async ({
     logged,
     /** Mails by outcome. */
     counts,
+    outcomes,
+    domains,
     system,
     follow,
     originOf,

@@ -33,7 +33,7 @@ import { domainSchema, inboundSchema, type SerializedDomain, serializeDomain } f
 /** Loads a domain of the caller's organization. @throws {DomainError} `not_found`, `other_organization`. */
 export const loadDomain = async (
   { context }: Pick<HttpDependencies, 'context'>,
-  caller: Caller,
+  caller: Pick<Caller, 'organizationId'>,
   id: string,
 ): Promise<
   Pick<LoadedStream<unknown>, 'revision'> & {

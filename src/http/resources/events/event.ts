@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BOUNCE_CATEGORIES } from '../../../domain/bounce/categories.ts';
 import type { CustomerEventType } from '../../../domain/customer-events/customer-event-types.ts';
-import { INBOUND_ACTIONS, VERDICTS } from '../../../domain/inbound/events.ts';
+import { FORWARD_FAILURES, INBOUND_ACTIONS, VERDICTS } from '../../../domain/inbound/events.ts';
 import { environmentSchema } from '../../../domain/kernel/environment.ts';
 import { UNSUBSCRIBE_METHODS } from '../../../domain/message/events.ts';
 import { REPLY_STAGES, TLS_POLICIES } from '../../../domain/ports/mail.ts';
@@ -320,6 +320,18 @@ const SCHEMAS = {
     ...inboundHeadFields,
     ...inboundFactFields,
     ...postedInboundFields,
+  }),
+  InboundForwardedEvent: eventOf('InboundForwardedEvent', ['inbound.forwarded'], {
+    inbound_id: z.string(),
+    domain_id: z.string(),
+    smtp: smtpSchema,
+    attempt,
+  }),
+  InboundForwardFailedEvent: eventOf('InboundForwardFailedEvent', ['inbound.forward_failed'], {
+    inbound_id: z.string(),
+    domain_id: z.string(),
+    smtp: smtpSchema.optional(),
+    reason: z.enum(FORWARD_FAILURES),
   }),
   InboundRouteEvent: eventOf(
     'InboundRouteEvent',

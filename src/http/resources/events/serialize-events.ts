@@ -135,10 +135,10 @@ export const serializeInboundFacts = (facts: NonNullable<CustomerEventFacts['inb
   in_reply_to_message_id: facts.inReplyToMessageId,
 });
 
-const inboundData = (
-  { subjectId, contentId, facts: { inbound } }: CustomerEvent,
-  contents: LoadedContents,
-): SerializedEventData => {
+const inboundData = (event: CustomerEvent, contents: LoadedContents): SerializedEventData => {
+  const { subjectId, contentId, facts } = event;
+  const { inbound, forward } = facts;
+  if (forward !== undefined) return { inbound_id: subjectId, domain_id: forward.domainId };
   const found = contentId === null ? undefined : contents.get(contentId);
   return {
     inbound_id: subjectId,

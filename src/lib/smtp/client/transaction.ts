@@ -90,12 +90,17 @@ const orcptOf = ([address = '', ...others]: readonly string[]): string | undefin
  * The envelope in nodemailer's form. nodemailer adds SMTPUTF8 on its own if the server offers it; the other parameters
  * are decided here.
  */
-const sendEnvelope = (envelope: SmtpEnvelope, sizeBytes: number, extensions: SmtpExtensions): Envelope => {
+const sendEnvelope = (
+  envelope: SmtpEnvelope,
+  { sizeBytes, isEightBit = false }: MimeMessage,
+  extensions: SmtpExtensions,
+): Envelope => {
   const { utf8, eightBit, size, dsn } = extensions;
   return {
     from: envelope.from,
     to: envelope.to.map(writtenAddress),
-    use8BitMime: utf8 && eightBit && needsUtf8(envelope),
+    // A server without it gets the bytes as they are: to encode them would break their signatures.
+    use8BitMime: eightBit && (isEightBit || (utf8 && needsUtf8(envelope))),
     ...(size && { size: sizeBytes }),
     // Request a report if the message cannot be delivered, identifying this message and recipient (RFC 3461, RFC 6533
     // §3).
@@ -380,7 +385,7 @@ export const transact = async (
   const { promise: done, resolve, reject } = Promise.withResolvers<void>();
   const body = createBody(sending, reject);
   smtp.once('end', resolve);
-  smtp.send(sendEnvelope(envelope, outgoing.message.sizeBytes, extensions), body.stream, () => resolve());
+  smtp.send(sendEnvelope(envelope, outgoing.message, extensions), body.stream, () => resolve());
   await done.finally(() => smtp.removeListener('end', resolve));
   const transaction = conclude(sending, body.isComplete());
   await new Promise<void>((next) => ended.join(next));
