@@ -111,14 +111,18 @@ const isByMachine = (headers: readonly HeaderField[]): boolean => {
 const shortened = (headers: readonly HeaderField[]): ReadMail['headers'] =>
   headers.slice(0, FIELDS_MAX).map(({ name, value }) => ({ name, value: value.slice(0, VALUE_CHARACTERS_MAX) }));
 
-const LONG_LINE = new RegExp(`.{${REPLY_LINE_CHARACTERS_MAX}}`, 'g');
+const PIECES = new RegExp(`.{1,${REPLY_LINE_CHARACTERS_MAX}}`, 'gs');
+
+const wrapped = (line: string): string =>
+  line.length <= REPLY_LINE_CHARACTERS_MAX ? line : (line.match(PIECES) ?? []).join('\n');
 
 /** The text as the parser of replies reads it in good time: without runs of empty lines, and without endless lines. */
 const tamed = (text: string): string =>
   text
-    .replace(/[ \t]+$/gm, '')
-    .replace(/\n{3,}/g, '\n\n')
-    .replace(LONG_LINE, '$&\n');
+    .split('\n')
+    .map((line) => wrapped(line.trimEnd()))
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n');
 
 /** The text without what it quotes and without the signature; null if nothing is left. */
 const replyIn = (text: string | null): string | null => {

@@ -4,6 +4,7 @@ import { hash } from 'node:crypto';
 import {
   receiveInbound as decideReceiveInbound,
   type ExistingInbound,
+  type Inbound,
   inbound,
   inboundId,
   requireInbound,
@@ -26,7 +27,7 @@ import type {
   ReceivedRecipient,
 } from '../../domain/ports/inbound.ts';
 import { canonicalAddress, parseMailbox } from '../../lib/mime/mime.ts';
-import { type CommandContext, eventContext, execute, load, type Origin } from '../execute.ts';
+import { type CommandContext, eventContext, execute, type LoadedStream, load, type Origin } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';
 import { addressDigest } from '../suppression.ts';
 
@@ -142,6 +143,9 @@ const contentsOf = (
   ];
 };
 
+/** Most mail is new. The stream is read only if the append finds that it exists. */
+const UNHEARD_OF: LoadedStream<Inbound> = { state: inbound.initial, revision: 'no-stream' };
+
 /** @returns the id of the copy, and whether it had not been received before. */
 const receiveCopy = async (
   context: Context,
@@ -158,6 +162,7 @@ const receiveCopy = async (
   const { events } = await execute(context, {
     aggregate: inbound,
     stream: inboundStream(id),
+    known: UNHEARD_OF,
     context: eventContext({ ...origin, organizationId, environment }, context.system.now().toISOString()),
     contents: contentsOf(checked, address, { inboundId: id, contentId, rawId }),
     decide: (state) =>
