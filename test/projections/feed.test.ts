@@ -69,6 +69,17 @@ const INBOUND: readonly OutboxEvent[] = [
       inReplyToMessageId: null,
     },
   },
+  {
+    type: 'InboundForwarded',
+    data: {
+      ...{ inboundId: 'inb_1', domainId: 'dom_1', attempt: 1 },
+      smtp: { code: 250, enhanced: null, mx: null, tls: null, replyId: null },
+    },
+  },
+  {
+    type: 'InboundForwardFailed',
+    data: { inboundId: 'inb_1', domainId: 'dom_1', reason: 'bounced', smtp: null },
+  },
 ];
 
 const ROUTE_RULE = { match: 'support+*', action: 'store', webhookId: null, order: 0 } as const;
