@@ -100,7 +100,7 @@ const sendAll = async (world: World, name: string, sender: number): Promise<void
     if (!(await bring(world, name, sender * MAILS_EACH + at))) throw new Error('a mail is not taken');
 };
 
-/** What was answered 250 is in the log, and what was not is brought again, whenever a process ended. */
+/** The log has every mail that was answered 250. The client brings the others again, whenever a process ended. */
 const endsWhileMailArrives = (what: string, builtIn: boolean, ends: (world: World) => Promise<void>): Scenario => ({
   name: `${what} while inbound mail arrives`,
   run: () =>

@@ -24,7 +24,7 @@ const PLANS = {
 interface Open {
   readonly api: ApiClient;
   readonly posts: readonly { readonly body: string }[];
-  /** Makes another organization reach 80 % of its quota, and waits for its warning: all quotas were checked meanwhile. */
+  /** Makes another organization reach 80 % of its quota, and waits for its warning, so that all quotas have been checked. */
   quotasChecked(): Promise<void>;
 }
 

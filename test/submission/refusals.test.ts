@@ -149,7 +149,7 @@ describe('mail that cannot be represented is refused in one line, and nothing is
       /^554 5\.6\.0 the message cannot be read: its charset hz-gb-2312 is not known/,
     ],
     [
-      'a transfer encoding that nobody knows',
+      'an unknown transfer encoding',
       `${HEADER}Content-Transfer-Encoding: x-uuencode\r\n\r\nHi`,
       /^554 5\.6\.0 the message cannot be read: the transfer encoding x-uuencode is not known/,
     ],

@@ -25,7 +25,7 @@ interface ReadByOther {
   readonly parts: readonly ReadPart[];
 }
 
-/** What is compared; null: the parser has no answer. */
+/** Fields that are compared; null: the parser has no answer. */
 type Answers = Readonly<Record<'subject' | 'from' | 'text' | 'html' | 'attachments', string | null>>;
 
 const QUESTIONS = ['subject', 'from', 'text', 'html', 'attachments'] as const;

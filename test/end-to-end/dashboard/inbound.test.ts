@@ -33,7 +33,7 @@ const mailWith = (html: string, subject: string): string =>
     '',
   ].join('\r\n');
 
-/** What a mail can try, each with its own path. */
+/** Attacks of a mail, each with its own path. */
 const hostile = (host: string): string => `<p>Sealed off</p>
 <script>top.ran = 1; fetch('${host}/script')</script><img src="${host}/image" onerror="top.ran = 1">
 <style>@import url("${host}/import.css"); body { background: url("${host}/background") }</style>

@@ -18,7 +18,7 @@ const seal = (index: number): string =>
   `ARC-Message-Signature: i=${index}; a=rsa-sha256; d=sender.test; s=s; h=from; bh=YQ==; b=YQ==\r\n` +
   `ARC-Authentication-Results: i=${index}; sender.test; spf=pass\r\n`;
 
-/** By what is repeated. */
+/** Mails by the part that they repeat. */
 const INBOUND_ONLY: Readonly<Record<string, () => string>> = {
   'ten thousand nested parts': () =>
     TOP + many(10_000, (at) => `Content-Type: multipart/mixed; boundary=b${at}\r\n\r\n--b${at}\r\n`),

@@ -156,7 +156,7 @@ describe('the address that is asked', () => {
     expect(await linksTo(address)).toHaveLength(links.length);
   });
 
-  test('is asked by nobody else, and not for a route without an address', async () => {
+  test('is asked again only by its organization, and not for a route without an address', async () => {
     const { body } = await create({ match: 'stored', action: 'store' });
     const url = `${LIST}/${body.id}/confirmations`;
     expect((await ask('POST', url, {}, otherKey)).status).toBe(403);

@@ -64,7 +64,7 @@ test('each download is on record before anything is shown', async () => {
   expect(events[0]?.metadata.originId).toBeDefined();
 });
 
-test('a forged link is 404, whatever is wrong with it', async () => {
+test('a forged link is 404, wherever it was changed', async () => {
   const link = await linkOf(await receiveOne());
   const token = link.slice(link.lastIndexOf('/') + 1);
   const changed = (at: number) => token.slice(0, at) + (token[at] === 'A' ? 'B' : 'A') + token.slice(at + 1);

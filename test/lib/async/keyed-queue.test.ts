@@ -313,7 +313,7 @@ describe('a keyed queue', () => {
       system: createSteppableSystem(),
     });
     const before = heapUsed();
-    // A destination is the name of a mail server: whoever sends chooses it.
+    // Senders choose the keys: a destination is the name of a mail server.
     for (let number = 0; number < 2_000; number += 1) {
       const key = Buffer.alloc(20_000, `${number} `).toString('latin1');
       expect(await queue.add(String(number), key, 'high')).toBe(true);

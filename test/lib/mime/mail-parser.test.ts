@@ -41,11 +41,11 @@ describe('a large message, which a thread parses,', () => {
 });
 
 describe('a message that is refused', () => {
-  const part = '--B\r\nContent-Type: text/plain; charset=x-nowhere\r\nContent-Disposition: attachment\r\n\r\nx\r\n';
-  const text = '--B\r\nContent-Type: text/plain; charset=x-nowhere\r\n\r\nHi\xfc\r\n';
+  const part = '--B\r\nContent-Type: text/plain; charset=x-unheard\r\nContent-Disposition: attachment\r\n\r\nx\r\n';
+  const text = '--B\r\nContent-Type: text/plain; charset=x-unheard\r\n\r\nHi\xfc\r\n';
   const mail = (parts: string): Buffer =>
     Buffer.from(`Subject: \xfc\r\nContent-Type: multipart/mixed; boundary=B\r\n\r\n${text}${parts}--B--\r\n`, 'latin1');
-  const problems = ['its headers are neither ASCII nor UTF-8', 'its charset x-nowhere is not known'];
+  const problems = ['its headers are neither ASCII nor UTF-8', 'its charset x-unheard is not known'];
 
   test('is read leniently, with what is wrong with it', async () => {
     const raw = mail(part);

@@ -36,7 +36,7 @@ test.each([
     'the seal of another tree',
     `update read_models.audit_trees t set seal = o.seal from read_models.audit_trees o where t.tree <> o.tree`,
   ],
-])('%s that somebody changed before it was signed is never signed', async (_, sql) => {
+])('%s that was changed before it was signed is never signed', async (_, sql) => {
   const { pool, sign, signedSizes, check, append, follow, store } = await open();
   const before = await signedSizes();
   await pool.query(sql);
@@ -53,7 +53,7 @@ test.each([
   expect(await signedSizes()).toHaveLength(before.length + 1);
 });
 
-test('a foreign event is not signed, although somebody removed the note of it', async () => {
+test('a foreign event is not signed, even if its note was removed', async () => {
   const { pool, store, sign, runner } = await open();
   await runner.stop();
   await pool.query(

@@ -148,7 +148,7 @@ export const openReceivingMail = async ({
     system,
     follow,
     originOf,
-    /** What is found out about who sent the next mail. */
+    /** Verdicts on the sender of the next mail. */
     authenticated: (as: Authentication): void => {
       authentication.is = as;
     },

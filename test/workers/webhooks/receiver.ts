@@ -6,7 +6,7 @@ export interface ReceivedPost {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly bytes: Buffer;
-  /** Of a form: an empty object. */
+  /** An empty object if the post is a form. */
   readonly json: { readonly type: string; readonly id: string; readonly data: Record<string, unknown> };
   readonly at: number;
 }

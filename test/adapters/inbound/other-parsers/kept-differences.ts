@@ -5,7 +5,7 @@ const STANDARD =
 const UNQUOTED = 'The name is meant as a whole, although RFC 2045 asks for quotes. The others cut it.';
 const ONE_BODY = 'All shown parts are in the html. A text of only some of them would hide the rest.';
 
-/** Where our reader differs from both other parsers, with the reason. */
+/** Samples that our reader reads differently from both other parsers, with the reason. */
 export const KEPT_DIFFERENCES: Readonly<Record<string, string>> = {
   '8-bit text in UTF-8 without MIME: text': GUESSED,
   'UTF-8 labelled US-ASCII: text': GUESSED,

@@ -79,7 +79,7 @@ sample('a subject in ISO-2022-JP', subject('=?ISO-2022-JP?B?GyRCJDMkcxsoQg==?=')
 sample('a subject in Shift_JIS', subject('=?Shift_JIS?B?grGC8YLJgr+CzQ==?='));
 sample('a subject in EUC-KR', subject('=?euc-kr?B?vsiz5w==?='));
 sample('a subject in Windows-1251', subject('=?windows-1251?Q?=CF=F0=E8=E2=E5=F2?='));
-sample('a word of an unknown charset', subject('=?x-nowhere?Q?abc?='));
+sample('a word of an unknown charset', subject('=?x-unheard?Q?abc?='));
 sample('a word without an end', subject('=?utf-8?Q?abc'));
 sample('a word with spaces inside', subject('=?utf-8?Q?two words?='));
 sample('a word that touches text', subject('a=?utf-8?Q?b?=c'));
@@ -121,7 +121,7 @@ sample('UTF-7', typed('text/plain; charset=utf-7', 'Gr+APwA3w-e\n', '7bit'));
 sample('UTF-16', typed('text/plain; charset=utf-16le', base64('H\0i\0\n\0'), 'base64'));
 sample('ISO-8859-8-I', typed('text/plain; charset=iso-8859-8-i', '\xf9\xec\xe5\xed\n'));
 sample('a charset in quotes and capitals', typed('text/plain; charset="ISO-8859-15"', '\xa4 5\n'));
-sample('an unknown charset', typed('text/plain; charset=x-nowhere', 'plain all the same\n'));
+sample('an unknown charset', typed('text/plain; charset=x-unheard', 'plain all the same\n'));
 sample('a byte order mark', typed('text/plain; charset=utf-8', '\xef\xbb\xbfHi\n'));
 
 // Transfer encodings
