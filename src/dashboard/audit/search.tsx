@@ -23,6 +23,7 @@ import {
   type tokenAt,
   type Value,
 } from '../data/tokens.ts';
+import { TimeRange } from '../messages/search.tsx';
 
 /** Filters of the audit log. They use the API's parameter names in the URL. */
 
@@ -65,6 +66,7 @@ export const searchOf = (query: URLSearchParams): AuditSearch => {
 };
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** Parameters of `GET /v1/audit/log`. The time is rounded to the hour, so that repeated queries are identical. */
 export const logQuery = ({ filters, period, hasWorkers }: AuditSearch): Query => {
@@ -240,6 +242,15 @@ export const AuditSearchBar = ({ search }: { readonly search: AuditSearch }): JS
     const last = FILTERS.findLast((name) => search.filters[name] !== undefined && name !== 'kind');
     if (last !== undefined) navigate(withParameters({ [last]: null, entry: null }));
   };
+  const { since = null, until = null } = search.filters;
+  const isChosen = since !== null || until !== null;
+  const choosePeriod = (value: string): void => {
+    const changes =
+      value === 'chosen'
+        ? { period: null, since: new Date(Date.now() - DAY_MS).toISOString() }
+        : { period: value, since: null, until: null };
+    navigate(withParameters({ ...changes, entry: null }));
+  };
   return (
     <search class="bar">
       <TokenSearch
@@ -261,10 +272,11 @@ export const AuditSearchBar = ({ search }: { readonly search: AuditSearch }): JS
       <Choice
         icon="clock"
         label="Time"
-        value={search.period}
-        options={wordsOf(PERIODS)}
-        choose={(period) => navigate(withParameters({ period, since: null, until: null, entry: null }))}
+        value={isChosen ? 'chosen' : search.period}
+        options={{ ...wordsOf(PERIODS), chosen: 'Chosen time' }}
+        choose={choosePeriod}
       />
+      {isChosen && <TimeRange since={since} until={until} />}
       {!asksForWorkers(search.filters) && (
         <a class="btn" href={withParameters({ workers: search.hasWorkers ? null : 'include', entry: null })}>
           <Icon name="rotate" />

@@ -172,6 +172,33 @@ describe.skipIf(chromiumIsMissing)('the audit log screen', () => {
     await close();
   });
 
+  test('shows the time that was typed, and accepts any range', async () => {
+    const { page, complaints, close } = await dashboard.openAs('auditor', WIDE);
+    await page.goto('/dashboard/audit?q=rotated');
+    const period = page.getByRole('combobox', { name: /^Time/ });
+    const entry = page.getByRole('link', { name: /rotated an API key/ }).first();
+    await entry.waitFor();
+    expect(await period.inputValue()).toBe('all');
+    await page.getByLabel('Search the log').fill('since:1h');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/since=/);
+    expect(await period.inputValue()).toBe('chosen');
+    await period.selectOption('7d');
+    await page.waitForURL(/period=7d/);
+    await period.selectOption('chosen');
+    const from = page.getByLabel('From', { exact: true });
+    await from.fill('1 Jan 2020, 08:00');
+    await from.press('Tab');
+    const to = page.getByLabel('To; empty: now');
+    await to.fill('2020-02-01');
+    await to.press('Tab');
+    await page.waitForURL(/until=2020-/);
+    await entry.waitFor({ state: 'detached' });
+    expect(await look(page, 'audit-chosen-time')).toEqual(FINE);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('finds entries by typed text, signs on demand, and offers export and report as files', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/audit');
