@@ -1,6 +1,6 @@
 import type { ComponentType, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { ScreenFault, Skeleton } from './components/states.tsx';
+import { ScreenFault, ScreenSkeleton } from './components/states.tsx';
 import type { OperationName } from './data/access.ts';
 import { ApiFault } from './data/api.ts';
 import { reloadForFiles } from './data/reload.ts';
@@ -207,5 +207,5 @@ export const LoadedScreen = ({ screen, id }: { readonly screen: Screen; readonly
   }, [screen, tried]);
   if (fault !== null)
     return <ScreenFault title={screen.title} error={fault} retry={() => tryAgain((times) => times + 1)} />;
-  return Shown === undefined ? <Skeleton /> : <Shown key={id} id={id} />;
+  return Shown === undefined ? <ScreenSkeleton title={screen.title} /> : <Shown key={id} id={id} />;
 };

@@ -29,6 +29,13 @@ export const Crumb = ({ path, word, id, children }: CrumbProps): JSX.Element => 
   </div>
 );
 
+/** Scrolls a bar of tabs sideways to its current tab, which a narrow window can hide. @param tab null: it is gone. */
+export const revealTab = (tab: HTMLElement | null): void => {
+  const bar = tab?.parentElement;
+  if (!tab || !bar) return;
+  bar.scrollLeft += Math.max(0, tab.getBoundingClientRect().right - bar.getBoundingClientRect().right);
+};
+
 /** The request as a curl command, quoted for a shell. */
 const curl = (request: string): string =>
   `curl -H "Authorization: Bearer $OUTBOX_KEY" '${location.origin}${request.replaceAll("'", '%27')}'`;

@@ -43,6 +43,16 @@ export const Skeleton = ({ rows = 8 }: { readonly rows?: number }): JSX.Element 
   );
 };
 
+/** Stands for a whole screen while it loads. @param title title of the screen. */
+export const ScreenSkeleton = ({ title }: { readonly title: string }): JSX.Element => (
+  <>
+    <div class="head">
+      <h1>{title}</h1>
+    </div>
+    <Skeleton />
+  </>
+);
+
 interface EmptyProps {
   readonly icon: IconName;
   readonly title: string;

@@ -6,7 +6,7 @@ import { AsOfBar, AsOfButton, type Past, queryAt, useAsOf, useMoments } from '..
 import { CopyWhole } from '../components/facts.tsx';
 import { Icon, Mark, Pill } from '../components/icons.tsx';
 import { ApiButton, Crumb } from '../components/screen.tsx';
-import { Fault, ScreenFault, Skeleton } from '../components/states.tsx';
+import { Fault, ScreenFault, ScreenSkeleton } from '../components/states.tsx';
 import { request, urlOf } from '../data/api.ts';
 import { linkTo, navigate } from '../data/location.ts';
 import { reloadChanged, removeResource, useResource } from '../data/queries.ts';
@@ -291,7 +291,11 @@ export const Domain = ({ id }: { readonly id: string }): JSX.Element => {
     return (
       <>
         <AsOfBar moments={moments} />
-        {error === null ? <Skeleton /> : <ScreenFault title="Domain" error={error} retry={() => void refetch()} />}
+        {error === null ? (
+          <ScreenSkeleton title="Domain" />
+        ) : (
+          <ScreenFault title="Domain" error={error} retry={() => void refetch()} />
+        )}
       </>
     );
   }

@@ -5,8 +5,8 @@ import type { SerializedWebhookDelivery } from '../../http/resources/webhooks/de
 import { ActButton } from '../components/action.tsx';
 import { CopyField, Fact, Facts } from '../components/facts.tsx';
 import { Pill, Status } from '../components/icons.tsx';
-import { ApiButton, Crumb, Download } from '../components/screen.tsx';
-import { Empty, Fault, Notice, ScreenFault, Skeleton } from '../components/states.tsx';
+import { ApiButton, Crumb, Download, revealTab } from '../components/screen.tsx';
+import { Empty, Fault, Notice, ScreenFault, ScreenSkeleton, Skeleton } from '../components/states.tsx';
 import { useMay } from '../data/access.ts';
 import { ApiFault, request } from '../data/api.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
@@ -236,7 +236,12 @@ const Tabs = ({ tab, message, children }: TabsProps): JSX.Element => {
     <div>
       <nav class="tabs" aria-label="Views">
         {names.map((name) => (
-          <a key={name} href={linkToTab(name)} {...(name === tab && { 'aria-current': 'page' })}>
+          <a
+            key={name}
+            ref={name === tab ? revealTab : null}
+            href={linkToTab(name)}
+            {...(name === tab && { 'aria-current': 'page' })}
+          >
             {TABS[name]}
             {name === 'attachments' && message.attachments.length > 0 && (
               <span class="c">{message.attachments.length}</span>
@@ -406,7 +411,7 @@ export const InboundMessage = ({ id }: { readonly id: string }): JSX.Element => 
   useTrail(id, undefined, '/inbound');
   if (error instanceof ApiFault && error.code === 'content_gone') return <Gone error={error} />;
   if (error !== null) return <ScreenFault title="Inbound message" error={error} retry={() => void refetch()} />;
-  if (message === undefined) return <Skeleton />;
+  if (message === undefined) return <ScreenSkeleton title="Inbound message" />;
   return (
     <>
       <Crumb path="/inbound" word="Inbound" id={message.id} />

@@ -5,7 +5,7 @@ import { Action } from '../components/action.tsx';
 import { CopyField, Fact, Facts } from '../components/facts.tsx';
 import { Icon } from '../components/icons.tsx';
 import { ApiButton, Crumb, Download, Listed } from '../components/screen.tsx';
-import { Empty, Fault, ScreenFault, Skeleton } from '../components/states.tsx';
+import { Empty, Fault, ScreenFault, ScreenSkeleton, Skeleton } from '../components/states.tsx';
 import { ApiFault, request, urlOf } from '../data/api.ts';
 import { onEvents } from '../data/live.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
@@ -151,7 +151,7 @@ export const CapturedMail = ({ id }: { readonly id: string }): JSX.Element => {
   const tab = tabOf(usePlace().query);
   const { data: mail, error } = useResource<Mail>({ path: `/v1/inbox/${id}` });
   if (error !== null) return <ScreenFault title="Captured mail" error={error} />;
-  if (mail === undefined) return <Skeleton />;
+  if (mail === undefined) return <ScreenSkeleton title="Captured mail" />;
   return (
     <>
       <Crumb path="/inbox" word="Inbox" id={id} />

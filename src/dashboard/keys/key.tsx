@@ -7,7 +7,7 @@ import { AsOfBar, AsOfButton, momentsOf, type Past, queryAt, useAsOf, wordOfType
 import { Fact, Facts } from '../components/facts.tsx';
 import { Pill, type Tone } from '../components/icons.tsx';
 import { ApiButton, Crumb } from '../components/screen.tsx';
-import { Fault, ScreenFault, Skeleton } from '../components/states.tsx';
+import { Fault, ScreenFault, ScreenSkeleton } from '../components/states.tsx';
 import { urlOf } from '../data/api.ts';
 import { linkTo } from '../data/location.ts';
 import { useDomainNames } from '../data/names.ts';
@@ -265,7 +265,7 @@ export const Key = ({ id }: { readonly id: string }): JSX.Element => {
     <>
       <AsOfBar moments={moments} asOf={apiKey?.as_of} />
       {error !== null && <ScreenFault title="API key" error={error} retry={() => void refetch()} />}
-      {error === null && apiKey === undefined && <Skeleton />}
+      {error === null && apiKey === undefined && <ScreenSkeleton title="API key" />}
       {error === null && apiKey !== undefined && (
         <>
           <Head apiKey={apiKey} at={at} button={<AsOfButton moments={moments} />} />

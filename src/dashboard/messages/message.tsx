@@ -4,8 +4,8 @@ import type { List } from '../../http/fields.ts';
 import type { SerializedMessage } from '../../http/resources/messages/message.ts';
 import { AsOfBar, AsOfButton, type Moment, momentsOf, type Past, queryAt, useAsOf } from '../components/as-of.tsx';
 import { CopyField, Fact, Facts } from '../components/facts.tsx';
-import { ApiButton, Crumb } from '../components/screen.tsx';
-import { Fault, ScreenFault, Skeleton } from '../components/states.tsx';
+import { ApiButton, Crumb, revealTab } from '../components/screen.tsx';
+import { Fault, ScreenFault, ScreenSkeleton } from '../components/states.tsx';
 import { type OperationName, useAllowed, useMay, useMaySearchFor } from '../data/access.ts';
 import { request, urlOf } from '../data/api.ts';
 import { onEvents } from '../data/live.ts';
@@ -190,7 +190,12 @@ const Tabs = ({ tab, counts, children }: TabsProps): JSX.Element => {
     <div>
       <nav class="tabs" aria-label="Views">
         {names.map((name) => (
-          <a key={name} href={linkToTab(name)} {...(name === tab && { 'aria-current': 'page' })}>
+          <a
+            key={name}
+            ref={name === tab ? revealTab : null}
+            href={linkToTab(name)}
+            {...(name === tab && { 'aria-current': 'page' })}
+          >
             {TABS[name]}
             {counts[name] !== undefined && <span class="c">{counts[name]}</span>}
           </a>
@@ -377,7 +382,7 @@ const One = ({ id }: { readonly id: string }): JSX.Element => {
     <>
       <AsOfBar moments={moments} asOf={shown?.as_of} />
       {fault !== null && <ScreenFault title="Message" error={fault} retry={() => void client.invalidateQueries()} />}
-      {fault === null && (shown === undefined || explained === undefined) && <Skeleton />}
+      {fault === null && (shown === undefined || explained === undefined) && <ScreenSkeleton title="Message" />}
       {fault === null && shown !== undefined && explained !== undefined && (
         <>
           <Head message={shown} moments={moments} steps={steps} />

@@ -4,7 +4,7 @@ import type { List } from '../../http/fields.ts';
 import { Icon, Mark, STATES } from '../components/icons.tsx';
 import type { Stats } from '../components/outcome-bars.tsx';
 import { ApiButton, LiveMark } from '../components/screen.tsx';
-import { Fault, Skeleton } from '../components/states.tsx';
+import { Fault, ScreenSkeleton } from '../components/states.tsx';
 import { urlOf } from '../data/api.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { useResource } from '../data/queries.ts';
@@ -380,6 +380,6 @@ export const Overview = (): JSX.Element => {
   if (sent.error !== null && sent.data === undefined) {
     return <Fault error={sent.error} retry={() => void sent.refetch()} />;
   }
-  if (sent.data === undefined) return <Skeleton />;
+  if (sent.data === undefined) return <ScreenSkeleton title="Overview" />;
   return isEmpty || began ? <FirstRun onDone={() => begin(false)} hasMail={!isEmpty} /> : <Figures />;
 };

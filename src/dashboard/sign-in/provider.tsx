@@ -175,7 +175,10 @@ export const Whereabouts = ({ is_captured }: CaptureState): JSX.Element =>
     </p>
   );
 
-/** Mails the member a link for each of their organizations: only the owner of the address can open them. */
+/**
+ * Mails the member a link for each of their organizations: only the owner of the address can open them. The session does
+ * not know if there are others: an owner could invite any address to find out where it is a member.
+ */
 const SwitchByMail = ({ email, ...captured }: CaptureState & { readonly email: string }): JSX.Element => {
   const [isAsked, setAsked] = useState(false);
   const [refusal, setRefusal] = useState<string | null>(null);
@@ -201,6 +204,7 @@ const SwitchByMail = ({ email, ...captured }: CaptureState & { readonly email: s
   return (
     <>
       {refusal !== null && <Problem sentence={linkSentenceOf(refusal)} code={refusal} />}
+      <p class="small">If you belong to other organizations, get a sign-in link for each of them by mail.</p>
       <button type="button" class="btn" onClick={() => void ask()}>
         <Icon name="mail" />
         <span class="ell">Switch organization by mail</span>

@@ -181,31 +181,33 @@ export const StatisticsBar = ({ search, nameOf }: BarProps): JSX.Element => {
       ))}
       <AddFilter />
       <span class="sp" />
-      <fieldset class="seg" aria-label="Counted">
+      <div class="flex">
+        <fieldset class="seg" aria-label="Counted">
+          <button
+            type="button"
+            aria-pressed={attribution === 'cohort'}
+            onClick={() => navigate(withParameters({ attribution: null }))}
+          >
+            By acceptance
+          </button>
+          <button
+            type="button"
+            aria-pressed={attribution === 'event'}
+            onClick={() => navigate(withParameters({ attribution: 'event' }))}
+          >
+            By event
+          </button>
+        </fieldset>
         <button
           type="button"
-          aria-pressed={attribution === 'cohort'}
-          onClick={() => navigate(withParameters({ attribution: null }))}
+          class="btn ghost hide-s"
+          aria-label={`Times are in ${times.zone}. Switch between local time and UTC`}
+          onClick={() => zone.set(zone.get() === 'UTC' ? 'local' : 'UTC')}
         >
-          By acceptance
+          <Icon name="globe" />
+          {times.zone}
         </button>
-        <button
-          type="button"
-          aria-pressed={attribution === 'event'}
-          onClick={() => navigate(withParameters({ attribution: 'event' }))}
-        >
-          By event
-        </button>
-      </fieldset>
-      <button
-        type="button"
-        class="btn ghost hide-s"
-        aria-label={`Times are in ${times.zone}. Switch between local time and UTC`}
-        onClick={() => zone.set(zone.get() === 'UTC' ? 'local' : 'UTC')}
-      >
-        <Icon name="globe" />
-        {times.zone}
-      </button>
+      </div>
     </search>
   );
 };

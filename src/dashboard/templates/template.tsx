@@ -11,7 +11,7 @@ import type {
 import { IfAllowed } from '../components/action.tsx';
 import { Icon, Pill } from '../components/icons.tsx';
 import { ApiButton, Crumb } from '../components/screen.tsx';
-import { Fault, Notice, ScreenFault, Skeleton } from '../components/states.tsx';
+import { Fault, Notice, ScreenFault, ScreenSkeleton, Skeleton } from '../components/states.tsx';
 import { useMay } from '../data/access.ts';
 import { ApiFault, request } from '../data/api.ts';
 import { environmentOf, usePlace, withParameters } from '../data/location.ts';
@@ -371,7 +371,11 @@ export const Template = ({ id }: { readonly id: string }): JSX.Element => {
   const newest = versions[0]?.version ?? 0;
   const { template } = draft;
   if (template === null)
-    return draft.error === null ? <Skeleton /> : <ScreenFault title="Template" error={draft.error} />;
+    return draft.error === null ? (
+      <ScreenSkeleton title="Template" />
+    ) : (
+      <ScreenFault title="Template" error={draft.error} />
+    );
   return (
     <>
       <Head template={template} draft={draft} newest={newest} version={version} />

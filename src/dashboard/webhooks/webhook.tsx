@@ -7,7 +7,7 @@ import { ActButton, IfAllowed } from '../components/action.tsx';
 import { DateField } from '../components/date-field.tsx';
 import { Icon, Mark } from '../components/icons.tsx';
 import { ApiButton, Crumb } from '../components/screen.tsx';
-import { Empty, Fault, ScreenFault, Skeleton } from '../components/states.tsx';
+import { Empty, Fault, ScreenFault, ScreenSkeleton } from '../components/states.tsx';
 import { request, urlOf } from '../data/api.ts';
 import { navigate, usePlace, withParameters } from '../data/location.ts';
 import { hostOf } from '../data/names.ts';
@@ -299,7 +299,7 @@ export const Webhook = ({ id }: { readonly id: string }): JSX.Element => {
   const path = `/v1/webhooks/${id}`;
   const { data: webhook, error, refetch } = useResource<SerializedWebhook>({ path, everyMs: EVERY_MS });
   if (error !== null) return <ScreenFault title="Webhook" error={error} retry={() => void refetch()} />;
-  if (webhook === undefined) return <Skeleton />;
+  if (webhook === undefined) return <ScreenSkeleton title="Webhook" />;
   return (
     <>
       <Crumb path="/webhooks" word="Webhooks" id={hostOf(webhook.url)} />

@@ -163,6 +163,22 @@ describe.skipIf(chromiumIsMissing)('an error', { timeout: 240_000 }, () => {
     await close();
   });
 
+  test('is not shown while the data of a screen loads: its heading is', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.route(/\/v1\/(?:messages|webhooks)\b/, () => undefined);
+    for (const [path, name] of [
+      ['', 'Overview'],
+      ['/messages/msg_00000000000000000000000000', 'Message'],
+      [`/webhooks/${webhookId}`, 'Webhook'],
+    ]) {
+      await page.goto(`/dashboard${path}`);
+      await page.locator('main').getByText('Loading').first().waitFor();
+      expect(await page.locator('main h1').allTextContents()).toEqual([name]);
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('is not shown while the code of a screen loads slowly', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/messages');
@@ -172,8 +188,10 @@ describe.skipIf(chromiumIsMissing)('an error', { timeout: 240_000 }, () => {
       await route.continue();
     });
     await page.getByRole('link', { name: 'Templates' }).click();
-    await page.locator('main').getByText('Loading').waitFor();
-    await page.getByRole('heading', { level: 1, name: 'Templates' }).waitFor();
+    const loading = page.locator('main').getByText('Loading');
+    await loading.waitFor();
+    expect(await page.getByRole('heading', { level: 1, name: 'Templates' }).count()).toBe(1);
+    await page.getByRole('button', { name: 'Create a template' }).first().waitFor();
     expect(complaints).toEqual([]);
     await close();
   });

@@ -174,6 +174,10 @@ describe.skipIf(chromiumIsMissing)('inbound mail', () => {
     await page.getByText('First question').waitFor();
     await page.getByRole('link', { name: 'bob@example.net' }).click();
     await page.getByRole('heading', { level: 1, name: 'First question' }).waitFor();
+    await page.setViewportSize({ width: 390, height: 860 });
+    await page.goto(`/dashboard/inbound/${id}?tab=webhooks`);
+    const tab = await page.getByRole('navigation', { name: 'Views' }).locator('[aria-current]').boundingBox();
+    expect((tab?.x ?? 0) + (tab?.width ?? 0)).toBeLessThanOrEqual(390);
     expect(complaints.filter(isOwn)).toEqual([]);
     await close();
   });

@@ -69,6 +69,12 @@ const flawsIn = (page: Page): Promise<readonly string[]> =>
         if (isCut && isText && style.position !== 'absolute' && box.width < 110 && box.height > Number.parseFloat(style.lineHeight) * 1.5) flaws.push('squeezed beside a text that is cut: ' + name(each));
       }
     }
+    for (const number of scope.querySelectorAll('.num')) {
+      const style = getComputedStyle(number);
+      const isOneWord = !/\\s/.test(number.textContent.trim());
+      if (isOneWord && number.getBoundingClientRect().height > Number.parseFloat(style.lineHeight) * 1.9 + Number.parseFloat(style.paddingTop) + Number.parseFloat(style.paddingBottom))
+        flaws.push('a number of several lines: ' + name(number));
+    }
     for (const heading of scope.querySelectorAll('h1, .peek h2, dialog h2')) {
       const lines = heading.getBoundingClientRect().height / Number.parseFloat(getComputedStyle(heading).lineHeight);
       if (lines > 3.1) flaws.push('a heading of ' + Math.round(lines) + ' lines');

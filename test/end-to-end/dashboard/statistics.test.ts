@@ -138,6 +138,19 @@ describe.skipIf(chromiumIsMissing)('the statistics screen', () => {
     await close();
   });
 
+  test('wraps the time zone together with the attribution', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    const top = async (name: RegExp): Promise<number | undefined> =>
+      (await page.locator('main').getByRole('button', { name }).boundingBox())?.y;
+    await page.goto('/dashboard/statistics?recipient_domain=example.org');
+    for (let width = 800; width <= 1280; width += 40) {
+      await page.setViewportSize({ width, height: 860 });
+      const [zone = 0, attribution = 0] = [await top(/^Times are in/), await top(/^By event$/)];
+      expect([width, Math.abs(zone - attribution) < 10]).toEqual([width, true]);
+    }
+    await close();
+  });
+
   test('explains which dimensions cannot be combined', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto(`/dashboard/statistics?group_by=recipient_domain&tag=${encodeURIComponent(`kind:${HOSTILE}`)}`);
