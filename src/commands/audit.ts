@@ -1,5 +1,5 @@
 import { type AuditKey, type AuditLog, auditLog } from '../domain/audit/audit.ts';
-import { isSealed, rootOf } from '../domain/audit/tree-state.ts';
+import { isSealed, rootOf } from '../domain/audit/leaf.ts';
 import { fold } from '../domain/kernel/aggregate.ts';
 import { DomainError } from '../domain/kernel/errors.ts';
 import { type RecordedEvent, WrongExpectedRevision } from '../domain/kernel/event-store.ts';

@@ -1,6 +1,5 @@
 import type { Range, SaltedPart } from '../../lib/transparency/transparency.ts';
-import type { Leaf } from '../audit/leaf.ts';
-import type { TreeState } from '../audit/tree-state.ts';
+import type { Leaf, TreeState } from '../audit/leaf.ts';
 import type { Environment } from '../kernel/environment.ts';
 import type { ErrorCode } from '../kernel/errors.ts';
 

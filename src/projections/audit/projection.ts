@@ -1,6 +1,16 @@
 import { constants, zstdCompressSync } from 'node:zlib';
-import { facetsOf, type Leaf, leafOf, parseLeaf, treeOf } from '../../domain/audit/leaf.ts';
-import { hashesOf, isSealed, rangeOf, sealState, type TreeState } from '../../domain/audit/tree-state.ts';
+import {
+  facetsOf,
+  hashesOf,
+  isSealed,
+  type Leaf,
+  leafOf,
+  parseLeaf,
+  rangeOf,
+  sealState,
+  type TreeState,
+  treeOf,
+} from '../../domain/audit/leaf.ts';
 import { foreignEvents } from '../../domain/kernel/event-macs.ts';
 import type { LogProofs, Position, RecordedEvent, Seals } from '../../domain/kernel/event-store.ts';
 import { CATEGORIES } from '../../domain/kernel/streams.ts';

@@ -5,7 +5,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createPostgresEventStore } from '../../../src/adapters/event-store.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/kernel/codec.ts';
-import { AppendOutcomeUnknown, type EventStore, LOG_START, WrongExpectedRevision } from '../../../src/domain/kernel/event-store.ts';
+import {
+  AppendOutcomeUnknown,
+  type EventStore,
+  LOG_START,
+  WrongExpectedRevision,
+} from '../../../src/domain/kernel/event-store.ts';
 import { headOf, type MessageContents } from '../../../src/domain/ports/contents.ts';
 import { freshDatabase, migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';

@@ -176,7 +176,12 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       return receive(service.deps.context, { organizationId, environment, domainId, to });
     },
     'inbound-routes': () =>
-      create('/v1/inbound-routes', 'live', { domain_id: domainId, match: 'walk', action: 'store' }),
+      create('/v1/inbound-routes', 'live', {
+        domain_id: domainId,
+        match: 'walk',
+        action: 'forward',
+        forward_to: newPerson(),
+      }),
     'billing/invoices': async () => {
       const { context } = service.deps;
       invoices += 1;

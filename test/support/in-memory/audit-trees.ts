@@ -1,5 +1,4 @@
-import { leafOf, parseLeaf, treeOf } from '../../../src/domain/audit/leaf.ts';
-import { hashesOf, sealState } from '../../../src/domain/audit/tree-state.ts';
+import { hashesOf, leafOf, parseLeaf, sealState, treeOf } from '../../../src/domain/audit/leaf.ts';
 import { foreignEvents } from '../../../src/domain/kernel/event-macs.ts';
 import type { EventStore } from '../../../src/domain/kernel/event-store.ts';
 import type { AuditTrees } from '../../../src/domain/ports/requests.ts';

@@ -1,7 +1,6 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
-import { leafOf } from '../../../domain/audit/leaf.ts';
-import { isSealed, rootOf } from '../../../domain/audit/tree-state.ts';
+import { isSealed, leafOf, rootOf } from '../../../domain/audit/leaf.ts';
 import type { Position, RecordedEvent, Seals } from '../../../domain/kernel/event-store.ts';
 import { NotInTree } from '../../../domain/ports/requests.ts';
 import type { Database } from '../../../lib/projections/projections.ts';
