@@ -41,11 +41,12 @@ const FOCUS = `(() => {
   const around = [focused];
   while (around.length < 4 && around.at(-1) !== null)
     around.push(around.at(-1).parentElement ?? around.at(-1).getRootNode().host ?? null);
-  const isOutlined = around.some((element) => {
+  const isOutlined = around.some((element) => [null, '::after'].some((drawnBy) => {
     if (element === null) return false;
-    const { outlineStyle, outlineWidth } = getComputedStyle(element);
-    return outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 1;
-  });
+    const { content, outlineStyle, outlineWidth } = getComputedStyle(element, drawnBy);
+    const isDrawn = drawnBy === null || content !== 'none';
+    return isDrawn && outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 1;
+  }));
   return { name, isShown: isOutlined || focused === document.body || focused.tagName === 'IFRAME' };
 })()`;
 

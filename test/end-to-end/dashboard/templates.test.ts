@@ -66,9 +66,9 @@ describe.skipIf(chromiumIsMissing)('the template screens', () => {
     await page.getByRole('textbox', { name: 'Source of the HTML' }).click();
     const ring = await page.evaluate(`(() => {
       const editor = document.querySelector('.codehost').shadowRoot.querySelector('.cm-editor');
-      const { borderWidth, inset, zIndex } = getComputedStyle(editor, '::after');
+      const { outlineWidth, inset, zIndex } = getComputedStyle(editor, '::after');
       const gutters = getComputedStyle(editor.querySelector('.cm-gutters')).zIndex;
-      return [borderWidth, inset, Number(zIndex) > Number(gutters)];
+      return [outlineWidth, inset, Number(zIndex) > Number(gutters)];
     })()`);
     expect(ring).toEqual(['2px', '0px', true]);
     const width = async () => (await page.locator(SHOWN).boundingBox())?.width;
