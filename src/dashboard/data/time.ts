@@ -1,7 +1,7 @@
 import { LOCALE } from './numbers.ts';
 import { useStore, zone } from './store.ts';
 
-export { count, percent } from './numbers.ts';
+export { count, percent, size } from './numbers.ts';
 
 /** Formats times for people, in their own zone or in UTC. */
 

@@ -13,7 +13,7 @@ import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts'
 import { shortId, useDomainNames } from '../data/names.ts';
 import { useRead, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
-import { count, dueAt, useTimes } from '../data/time.ts';
+import { dueAt, size, useTimes } from '../data/time.ts';
 import { MailPreview, type RawMessage, readRaw, shown } from '../messages/content.tsx';
 import { useTrail } from '../messages/updates.ts';
 import { stateOf } from '../webhooks/delivery.tsx';
@@ -102,7 +102,7 @@ const Attachments = ({ message: { id, attachments } }: OfMessage): JSX.Element =
           <span>
             <bdi class="b">{filename ?? 'attachment'}</bdi>
             <small class="muted">
-              <bdi>{type}</bdi>, {count(bytes)} bytes
+              <bdi>{type}</bdi>, {size(bytes)}
             </small>
           </span>
           <Download
@@ -377,7 +377,7 @@ const Rail = ({ message }: OfMessage): JSX.Element => {
             <bdi class="any">{date}</bdi>
           </Fact>
         )}
-        <Fact name="Size">{count(message.size_bytes)} bytes</Fact>
+        <Fact name="Size">{size(message.size_bytes)}</Fact>
         <Fact name="Id">
           <CopyField text={id} name="id" />
         </Fact>

@@ -10,7 +10,7 @@ import { ApiFault, request, urlOf } from '../data/api.ts';
 import { onEvents } from '../data/live.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { client, removeResource, useList, useRead, useResource } from '../data/queries.ts';
-import { count, useTimes } from '../data/time.ts';
+import { count, size, useTimes } from '../data/time.ts';
 import { type RawMessage, readRaw } from '../messages/content.tsx';
 
 type Mail = SerializedCapturedMail;
@@ -83,7 +83,7 @@ const Attachment = ({ path, file }: AttachmentProps): JSX.Element => {
       <bdi class="ell">{name}</bdi>
       <span class="sp" />
       <span class="muted small">
-        {file.content_type}, {count(file.size_bytes)} bytes
+        {file.content_type}, {size(file.size_bytes)}
       </span>
       <Download word="Save" path={path} accept="application/octet-stream" name={name} tone="small" />
     </li>
@@ -139,7 +139,7 @@ const Rail = ({ mail }: { readonly mail: Mail }): JSX.Element => {
             </a>
           </Fact>
         )}
-        <Fact name="Size">{count(mail.size_bytes)} bytes</Fact>
+        <Fact name="Size">{size(mail.size_bytes)}</Fact>
       </Facts>
     </aside>
   );

@@ -11,7 +11,7 @@ import { session } from '../data/credentials.ts';
 import { environmentOf, usePlace } from '../data/location.ts';
 import { useRead, useResource } from '../data/queries.ts';
 import { useStore } from '../data/store.ts';
-import { count } from '../data/time.ts';
+import { size } from '../data/time.ts';
 
 /** The readable part of a message's source. */
 
@@ -159,7 +159,7 @@ export const MessageAttachments = ({ id }: OfMessage): JSX.Element =>
             <span>
               <bdi class="b">{attachment.filename}</bdi>
               <small class="muted">
-                <bdi>{attachment.content_type}</bdi>, {count(bytesOf(attachment).length)} bytes
+                <bdi>{attachment.content_type}</bdi>, {size(bytesOf(attachment).length)}
                 {attachment.content_id !== null && ', inline'}
               </small>
             </span>

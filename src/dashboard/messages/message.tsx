@@ -13,7 +13,7 @@ import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts'
 import { isMemberId, shortId, useDomainNames, useSenderNames } from '../data/names.ts';
 import { client, reloadChanged, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
-import { count, inZone, useTimes } from '../data/time.ts';
+import { inZone, size, useTimes } from '../data/time.ts';
 import { MessageAttachments, MessageHeaders, MessagePreview, MessageRaw, MessageText } from './content.tsx';
 import { Identity } from './identity.tsx';
 import { type Explanation, MessagePill } from './peek.tsx';
@@ -107,7 +107,7 @@ export const MessageFacts = ({ message }: { readonly message: SerializedMessage 
         <Fact name="Class">{message.stream === 'bulk' ? 'Bulk' : 'Transactional'}</Fact>
         {message.scheduled_at !== null && <Fact name="Scheduled for">{times.full(message.scheduled_at)}</Fact>}
         <Fact name="Expires">{times.full(message.expires_at)}</Fact>
-        <Fact name="Size">{count(message.size_bytes)} bytes</Fact>
+        <Fact name="Size">{size(message.size_bytes)}</Fact>
         <Identity id={message.id} />
       </Facts>
     </aside>

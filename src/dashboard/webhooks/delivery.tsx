@@ -8,7 +8,7 @@ import { Fault, Notice, Skeleton } from '../components/states.tsx';
 import { request } from '../data/api.ts';
 import { usePlace, withParameters } from '../data/location.ts';
 import { useResource } from '../data/queries.ts';
-import { dueAt, duration, useTimes } from '../data/time.ts';
+import { dueAt, duration, size, useTimes } from '../data/time.ts';
 import { checkSignature, type Verdict } from './signature.ts';
 import { isFine, ResendProgress } from './standing.tsx';
 
@@ -116,7 +116,7 @@ const Headers = ({ attempt }: { readonly attempt: Attempt | undefined }): JSX.El
           </Fact>
         ))}
         <Fact name="body">
-          {bytes} bytes, SHA-256 <code>{digest}</code>
+          {size(bytes)}, SHA-256 <code>{digest}</code>
         </Fact>
       </Facts>
       <p class="muted">Values of your own headers are hidden. The signature is not stored: each attempt has its own.</p>
