@@ -186,11 +186,12 @@ const parameterOf = (name: string, description: string, pattern: string): Json =
   schema: { type: 'string', pattern },
 });
 
-/** Token of a recipient's link, and the longer one of a tracked image. */
-const tokenOf = (url: string): Json =>
-  url.startsWith('/o/')
-    ? parameterOf('token', 'Token of the image.', '^[A-Za-z0-9_-]{64,200}$')
-    : parameterOf('token', 'Token of the link.', '^[A-Za-z0-9_-]{64,68}$');
+/** Token of a link. Those of tracked images and of forwarding have more in them. */
+const tokenOf = (url: string): Json => {
+  if (url.startsWith('/o/')) return parameterOf('token', 'Token of the image.', '^[A-Za-z0-9_-]{64,200}$');
+  const characters = url.startsWith('/forward/') ? 68 : 64;
+  return parameterOf('token', 'Token of the link.', `^[A-Za-z0-9_-]{${characters}}$`);
+};
 
 /** Path parameters other than `:id`. */
 const PARTS: Readonly<Record<string, Json>> = {

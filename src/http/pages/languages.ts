@@ -274,9 +274,9 @@ const fr: Sentences = {
     'Une première clé d’accès a été ajoutée à votre compte dans le tableau de bord Outbox de {organization}.',
   passkeyMailAdvice:
     'Si ce n’était pas vous, demandez à un propriétaire ou à la personne qui gère le service de la supprimer.',
-  forwardTitle: 'Souhaitez-vous recevoir ces e-mails ?',
+  forwardTitle: 'Souhaitez-vous recevoir ces e-mails ?',
   forwardQuestion:
-    '{organization} souhaite transférer à {address} les e-mails adressés à {route}. Êtes-vous d’accord ?',
+    '{organization} souhaite transférer à {address} les e-mails adressés à {route}. Êtes-vous d’accord ?',
   forwardConfirm: 'Me transférer les e-mails',
   forwardConfirmedTitle: 'Vous avez donné votre accord',
   forwardConfirmed:

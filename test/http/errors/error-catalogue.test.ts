@@ -267,7 +267,7 @@ const PROVOKED = {
   signing_stopped: () => {
     const { readModels } = service.deps;
     vi.spyOn(readModels, 'waitFor').mockResolvedValueOnce(true);
-    vi.spyOn(readModels.audit, 'size').mockRejectedValueOnce(new LogContradiction('the log was changed'));
+    vi.spyOn(readModels.audit, 'state').mockRejectedValueOnce(new LogContradiction('the log was changed'));
     return post('/v1/audit/checkpoints', {});
   },
   organization_suspended: async () => {
