@@ -1,6 +1,6 @@
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { MailClient, ReceivedRecipient } from '../../domain/ports/inbound.ts';
-import { withTurns } from '../../lib/async/async.ts';
+import { turnFor, withTurns } from '../../lib/async/async.ts';
 import type { BodyBudget } from '../../lib/http/http.ts';
 import { parseMailbox } from '../../lib/mime/mime.ts';
 import { smtpAnswer } from '../../lib/smtp/smtp.ts';
@@ -172,6 +172,7 @@ export const createInboundMail = (options: InboundMailOptions): InboundMail => {
         if (place === null) throw deferred('full', '4.3.1 too much mail is arriving: try again later');
         if (raw === null) throw smtpAnswer(552, TOO_LARGE);
         place.shrink(raw.length);
+        await turnFor(raw.length);
         await accept(raw, session);
       } finally {
         place?.release();

@@ -26,6 +26,7 @@ import type {
   ReadMail,
   ReceivedRecipient,
 } from '../../domain/ports/inbound.ts';
+import { turnFor } from '../../lib/async/async.ts';
 import { canonicalAddress, parseMailbox } from '../../lib/mime/mime.ts';
 import { type CommandContext, eventContext, execute, type LoadedStream, load, type Origin } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';
@@ -200,12 +201,15 @@ const receive = async (
   const { settings } = requireOrganization(state);
   if (isRefused(authentication, settings)) return { outcome: 'dmarc_failed', inboundIds: [] };
   const secret = await organizationSecret(context.secrets, organizationId);
+  await turnFor(raw.length);
+  const sha256 = hash('sha256', raw, 'hex');
+  await turnFor(raw.length);
   const checked: CheckedMail = {
     mail,
     read,
     authentication,
     secret,
-    sha256: hash('sha256', raw, 'hex'),
+    sha256,
     content: raw.toString('base64'),
     searchWords: searchWordsOf(secret, read),
     fromDigests: senderDigestsOf(secret, mail, read),
@@ -213,7 +217,10 @@ const receive = async (
     isMarked: isFailed(authentication) && settings.inboundDmarc !== 'accept',
   };
   const copies: Awaited<ReturnType<typeof receiveCopy>>[] = [];
-  for (const recipient of mail.recipients) copies.push(await receiveCopy(context, origin, checked, recipient));
+  for (const recipient of mail.recipients) {
+    await turnFor(raw.length);
+    copies.push(await receiveCopy(context, origin, checked, recipient));
+  }
   const outcome = copies.some(({ isNew }) => isNew) ? 'received' : 'repeated';
   return { outcome, inboundIds: copies.map(({ id }) => id) };
 };

@@ -9,7 +9,7 @@
  *   `createCohort` lets requests run in step.
  * - Values: `createMemo` keeps what is expensive to compute.
  * - Shared pools: `createShares` bounds how much of a pool each owner may hold.
- * - The event loop: `inTurns`, `pacedBy`, `withTurns`, `ownTurn` and `createSlices` split long work,
+ * - The event loop: `inTurns`, `pacedBy`, `withTurns`, `ownTurn`, `turnFor` and `createSlices` split long work,
  *   `createWorkerThreads` moves it to threads.
  *
  * Time and randomness come in as a `System`, log lines go out through a `Logger`: tests pass a fake clock and run
@@ -51,6 +51,7 @@ export {
   ownTurn,
   type Pausing,
   pacedBy,
+  turnFor,
   withTurns,
 } from './turns.ts';
 export { createWorkerThreads, TaskTooLong, ThreadUnavailable } from './worker-threads.ts';

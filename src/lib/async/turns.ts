@@ -78,6 +78,14 @@ export const ownTurn = (): Promise<void> => {
   return line;
 };
 
+/** Hashing or copying more takes over a millisecond. */
+const LARGE_BYTES = 1_000_000;
+
+/** Waits for a turn of its own before work on many bytes, so that several such steps do not share one. */
+export const turnFor = async (bytes: number): Promise<void> => {
+  if (bytes > LARGE_BYTES) await ownTurn();
+};
+
 /** Runs the work to the end. A pause waits for a turn only if the current one is used up, and costs nothing else. */
 export const pacedBy = async <T>(isTurnOver: () => boolean, work: Pausing<T>): Promise<T> => {
   for (;;) {
