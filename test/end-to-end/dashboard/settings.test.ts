@@ -113,6 +113,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await signIn(analyst.page, 'analyst');
     const heading = async (): Promise<string> => {
       await analyst.page.goto(`/dashboard/messages/${id}`);
+      await analyst.page.getByRole('region', { name: 'Explanation' }).waitFor();
       return analyst.page.getByRole('heading', { level: 1 }).innerText();
     };
     expect(await heading()).not.toContain('Your parcel');
