@@ -293,11 +293,13 @@ const Verdict = ({
 };
 
 const NotRendered = ({ error }: { readonly error: Error }): JSX.Element => {
+  const mayEdit = useMay('PATCH /v1/templates/:id');
   const variables = withoutExample(error);
   if (variables.length === 0) return <Fault error={error} expected="Not rendered." />;
   return (
     <Empty icon="layout" title="No preview yet">
-      Enter an example of <bdi class="any mono">{variables.join(', ')}</bdi> in the table of variables.
+      {mayEdit ? 'In the table of variables, enter an example of ' : 'The template has no example of '}
+      <bdi class="any mono">{variables.join(', ')}</bdi>.
     </Empty>
   );
 };

@@ -148,7 +148,7 @@ describe.skipIf(chromiumIsMissing)('the template screens', () => {
     const { id } = (await dashboard.api.post('/v1/templates', body)).body;
     const { page, close } = await dashboard.open(WIDE);
     await page.goto(`/dashboard/templates/${id}`);
-    await page.getByText('Enter an example of code in the table of variables.').waitFor();
+    await page.getByText('In the table of variables, enter an example of code.').waitFor();
     expect(await page.getByText('is required').count()).toBe(0);
     expect(await look(page, 'template-no-example')).toEqual(FINE);
     await page.getByLabel('Example of code').fill('123456');

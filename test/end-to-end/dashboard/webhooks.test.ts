@@ -123,7 +123,7 @@ describe.skipIf(chromiumIsMissing)('the webhook screens', () => {
     await page.getByRole('button', { name: 'Add a webhook' }).click();
     const url = `${takes.url}/sendgrid`;
     await page.getByLabel('Endpoint URL').fill(url);
-    await page.getByRole('radio', { name: 'SendGrid' }).check();
+    await page.getByRole('radio', { name: 'Event Webhook' }).check();
     expect(await look(page, 'webhook-format')).toEqual(FINE);
     await page.getByRole('dialog').getByRole('button', { name: 'Add a webhook' }).click();
     await page.getByRole('heading', { name: 'Verification key' }).waitFor();
