@@ -107,10 +107,16 @@ describe.skipIf(chromiumIsMissing)('views', () => {
     await eventually(isKept, (isThere) => !isThere);
     await page.getByText('Views', { exact: true }).click();
     const list = page.getByRole('list', { name: 'Saved views' }).getByRole('link');
-    expect(await list.allTextContents()).toEqual(['Bounces']);
+    await eventually(
+      () => list.allTextContents(),
+      (names) => names.join() === 'Bounces',
+    );
     await page.goto('/dashboard/statistics');
     await page.getByText('Views', { exact: true }).click();
-    expect(await list.allTextContents()).toEqual(['By stream']);
+    await eventually(
+      () => list.allTextContents(),
+      (names) => names.join() === 'By stream',
+    );
     await keep('no list');
     await page.goto('/dashboard/messages');
     await eventually(isKept, (isThere) => !isThere);
