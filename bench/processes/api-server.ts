@@ -4,6 +4,7 @@ import type { CommandContext } from '../../src/commands/execute.ts';
 import { createClosers } from '../../src/composition/lifecycle.ts';
 import { openEngines } from '../../src/composition/open-engines.ts';
 import { openReceiving } from '../../src/composition/open-inbound.ts';
+import { createRateLimiterOpener } from '../../src/composition/open-rate-limiter.ts';
 import { startApi } from '../../src/composition/start-api.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Append } from '../../src/domain/kernel/event-store.ts';
@@ -55,7 +56,11 @@ await serveParent(async ({ databaseUrl, secretKey, eventStoreUrl = '', storage }
   const closers = createClosers(logger);
   const engines = await openEngines({ config, logger, closers, owner: false });
   const context = storage === 'none' ? withoutStorage(engines.context) : engines.context;
-  const parts = { receiving: openReceiving(engines), mailParser: closers.keep('mail parser', createMailParser()) };
+  const parts = {
+    receiving: openReceiving(engines),
+    mailParser: closers.keep('mail parser', createMailParser()),
+    openRateLimiter: createRateLimiterOpener(config, engines),
+  };
   const api = await startApi(config, { ...engines, context }, parts);
   closers.add('API', api.stop);
   return { facts: { baseUrl: api.baseUrl }, answers: { queries: () => queries }, close: closers.closeAll };

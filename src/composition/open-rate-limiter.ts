@@ -10,7 +10,7 @@ import type { Engines } from './open-engines.ts';
 const SYNC_TIMEOUT_MS = 1_000;
 
 /** In Redis if configured, else in a shared database; the built-in one has one process, which counts in memory. */
-export const openRateLimiter = (
+const openRateLimiter = (
   config: Pick<Config, 'redisUrl' | 'databaseUrl'>,
   engines: Pick<Engines, 'system' | 'logger' | 'closers'>,
 ): Promise<RateLimiter> => {
@@ -22,4 +22,16 @@ export const openRateLimiter = (
   const pool = createPool({ url: databaseUrl, logger, ...options });
   closers.add('rate limits pool', () => pool.end());
   return createPostgresRateLimiter({ pool, system, logger });
+};
+
+/** Opens the rate limiter of the process when a role first needs it: the API, and the receiver of inbound mail. */
+export const createRateLimiterOpener = (
+  config: Pick<Config, 'redisUrl' | 'databaseUrl'>,
+  engines: Pick<Engines, 'system' | 'logger' | 'closers'>,
+): (() => Promise<RateLimiter>) => {
+  let opened: Promise<RateLimiter> | undefined;
+  return () => {
+    opened ??= openRateLimiter(config, engines).then((limiter) => engines.closers.keep('rate limiter', limiter));
+    return opened;
+  };
 };

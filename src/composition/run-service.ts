@@ -24,6 +24,7 @@ import { baseUrlOf, createClosers, hostInUrl, type RoleEvents, type RunningRole 
 import { type Engines, openEngines, type ServiceOverrides } from './open-engines.ts';
 import { openReceiving } from './open-inbound.ts';
 import { noteApiUrl, noteMailSettings } from './open-operator.ts';
+import { createRateLimiterOpener } from './open-rate-limiter.ts';
 import { linkWarning, readServiceConfig } from './read-service-config.ts';
 import { type RunningApi, startApi } from './start-api.ts';
 import { startMetrics } from './start-metrics.ts';
@@ -142,11 +143,13 @@ const startRoles = async (
   let baseUrl = baseUrlOf(config, config.port);
   const receiving = openReceiving(engines, registry);
   const mailParser = closers.keep('mail parser', createMailParser());
-  const links = { publicUrl: () => baseUrl, receiving, mailParser, registry, overrides, session };
+  const openRateLimiter = createRateLimiterOpener(config, engines);
+  const shared = { receiving, mailParser, openRateLimiter, registry };
+  const links = { ...shared, publicUrl: () => baseUrl, overrides, session };
   const workers = roles.has('workers') ? await openWorkers(config, engines, events, links) : undefined;
   if (workers !== undefined) closers.add('workers', workers.stop);
   const api = roles.has('api')
-    ? await startApi(config, engines, { receiving, mailParser, registry, eventLoop, workers, isStarted })
+    ? await startApi(config, engines, { ...shared, eventLoop, workers, isStarted })
     : undefined;
   if (api !== undefined) {
     baseUrl = api.baseUrl;

@@ -18,6 +18,7 @@ import type { Config } from '../config.ts';
 import { requirePeriod } from '../domain/billing/plan.ts';
 import { clientNetworkOf } from '../domain/kernel/addresses.ts';
 import type { EventStore } from '../domain/kernel/event-store.ts';
+import type { RateLimiter } from '../domain/kernel/rate-limits.ts';
 import type { IdentityProvider } from '../domain/member/session.ts';
 import type { HttpDependencies, SubmissionServer } from '../http/dependencies.ts';
 import { createLiveFeed } from '../http/resources/events/live-feed.ts';
@@ -36,7 +37,6 @@ import { baseUrlOf, type ListenAddress, listenRefused, type RunningRole } from '
 import { measureStreams } from './measure-service.ts';
 import { type Engines, openEventStore } from './open-engines.ts';
 import { openDestinations } from './open-mail.ts';
-import { openRateLimiter } from './open-rate-limiter.ts';
 import {
   followRenewals,
   isUnspecified,
@@ -196,6 +196,7 @@ export const countUsed =
 interface ApiOptions {
   readonly receiving: ReceivingPorts;
   readonly mailParser: MailParser;
+  readonly openRateLimiter: () => Promise<RateLimiter>;
   /** Absent: no metrics. */
   readonly registry?: Registry | undefined;
   /** Absent: the event loop is not watched. */
@@ -210,10 +211,10 @@ interface ApiOptions {
 export const startApi = async (
   config: Config,
   engines: Engines,
-  { receiving, mailParser, registry, eventLoop, workers, isStarted = () => true }: ApiOptions,
+  { receiving, mailParser, openRateLimiter, registry, eventLoop, workers, isStarted = () => true }: ApiOptions,
 ): Promise<RunningApi> => {
   const { pool, store, awaited, system, logger, closers, trackingKeys } = engines;
-  const rateLimiter = closers.keep('rate limiter', await openRateLimiter(config, engines));
+  const rateLimiter = await openRateLimiter();
   const usageMarks = closers.keep('usage marks', createPostgresUsageMarks({ pool, system, logger }));
   const requestOrigins = closers.keep('request origins', createPostgresRequestOrigins({ pool, system, logger }));
   const htmlChecker = closers.keep('HTML checker', createHtmlChecker());

@@ -19,6 +19,7 @@ import type { Config } from '../config.ts';
 import { INBOUND_TEST_DOMAIN } from '../domain/inbound/inbound.ts';
 import { type ReturnSecrets, readForwardReturnAddress } from '../domain/inbound/return-address.ts';
 import { clientNetworkOf } from '../domain/kernel/addresses.ts';
+import type { RateLimiter } from '../domain/kernel/rate-limits.ts';
 import type { MailTransport } from '../domain/ports/mail.ts';
 import { createInboundPosts } from '../http/compat/inbound-posts.ts';
 import { serializePosts } from '../http/compat/webhook-formats.ts';
@@ -47,7 +48,6 @@ import { openInboundMail } from './open-inbound.ts';
 import { openMail } from './open-mail.ts';
 import { auditCheckNotes, noteAuditCheck, noteWitnessPolicy } from './open-operator.ts';
 import { openQueues } from './open-queues.ts';
-import { openRateLimiter } from './open-rate-limiter.ts';
 import { askedWitnesses, followRenewals, readTls, readWitnessPolicy } from './read-service-config.ts';
 import {
   countOutcomes,
@@ -62,6 +62,7 @@ interface InboundReportParts {
   readonly transport: MailTransport;
   readonly receivers: Workers['receivers'];
   readonly receiving: ReceivingPorts;
+  readonly openRateLimiter: () => Promise<RateLimiter>;
   /** Absent: no metrics. */
   readonly registry?: Registry | undefined;
 }
@@ -93,7 +94,7 @@ const listenerPlace = ({ bounceDomain, bouncePort, host, mail }: Config): Listen
 const startInboundReport = async (
   config: Config,
   engines: Engines,
-  { transport, receivers, receiving, registry }: InboundReportParts,
+  { transport, receivers, receiving, openRateLimiter, registry }: InboundReportParts,
 ): Promise<readonly string[]> => {
   const { postmaster, tlsFiles } = config;
   const place = listenerPlace(config);
@@ -112,8 +113,7 @@ const startInboundReport = async (
     const { pass } = createPostmaster({ domain, address, transport, system, logger });
     return { pass: (raw, from) => pass(raw, from).then(() => count('postmaster')) };
   };
-  const rateLimiter = closers.keep('rate limiter of inbound mail', await openRateLimiter(config, engines));
-  const overLimit = createInboundLimits(rateLimiter, {
+  const overLimit = createInboundLimits(await openRateLimiter(), {
     perOrganization: config.inboundMax,
     perSender: config.inboundSenderMax,
   });
@@ -202,12 +202,14 @@ export const openWorkers = async (
     publicUrl,
     receiving,
     mailParser,
+    openRateLimiter,
     registry,
     overrides,
     session,
   }: Pick<WorkersDependencies, 'publicUrl'> & {
     readonly receiving: ReceivingPorts;
     readonly mailParser: MailParser;
+    readonly openRateLimiter: () => Promise<RateLimiter>;
     readonly registry?: Registry | undefined;
     readonly overrides: ServiceOverrides;
     readonly session: Pick<KeptSessionLock, 'query'>;
@@ -310,6 +312,7 @@ export const openWorkers = async (
     transport: mail.live,
     receivers: workers.receivers,
     receiving,
+    openRateLimiter,
     registry,
   });
   return { places, begin: workers.start, stop: workers.stop, isLeader: workers.isLeader, queues: workers.queues };
