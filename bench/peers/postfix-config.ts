@@ -13,7 +13,7 @@ relayhost = [127.0.0.1]:${relayPort}
 smtp_connection_cache_destinations = [127.0.0.1]:${relayPort}
 ${milter === null ? '' : `smtpd_milters = unix:${milter}\nmilter_default_action = tempfail\n`}`;
 
-/** Stores mail for a domain in one maildir of the user `nobody`, like a server of mailboxes. */
+/** Stores mail for a domain in a maildir of an unprivileged user, like a mailbox server. */
 export const maildirLines = (folder: string, domain: string): string => `mydestination =
 virtual_mailbox_domains = ${domain}
 virtual_mailbox_base = ${folder}/mail

@@ -5,6 +5,7 @@ import { type Query, send } from '../data/api.ts';
 import { liveness } from '../data/live.ts';
 import { linkTo, navigate, withParameters } from '../data/location.ts';
 import type { useList } from '../data/queries.ts';
+import { useShortcuts } from '../data/shortcuts.ts';
 import { useStore } from '../data/store.ts';
 import { CopyButton } from './facts.tsx';
 import { Icon } from './icons.tsx';
@@ -30,10 +31,53 @@ export const Crumb = ({ path, word, id, children }: CrumbProps): JSX.Element => 
 );
 
 /** Scrolls a bar of tabs sideways to its current tab, which a narrow window can hide. @param tab null: it is gone. */
-export const revealTab = (tab: HTMLElement | null): void => {
+const revealTab = (tab: HTMLElement | null): void => {
   const bar = tab?.parentElement;
   if (!tab || !bar) return;
   bar.scrollLeft += Math.max(0, tab.getBoundingClientRect().right - bar.getBoundingClientRect().right);
+};
+
+interface NumberedTabsProps<Tab extends string> {
+  /** Tabs that are shown, in order. */
+  readonly tabs: readonly Tab[];
+  readonly current: Tab;
+  readonly words: Readonly<Record<Tab, string>>;
+  readonly counts: Partial<Readonly<Record<Tab, number>>>;
+  hrefOf(tab: Tab): string;
+  /** The view of the current tab. */
+  readonly children: ComponentChildren;
+}
+
+/** Tabs with number keys as shortcuts. */
+export const NumberedTabs = <Tab extends string>({
+  tabs,
+  current,
+  words,
+  counts,
+  hrefOf,
+  children,
+}: NumberedTabsProps<Tab>): JSX.Element => {
+  useShortcuts(
+    Object.fromEntries(tabs.map((tab, index) => [String(index + 1), () => navigate(hrefOf(tab), 'replace')])),
+  );
+  return (
+    <div>
+      <nav class="tabs" aria-label="Views">
+        {tabs.map((tab) => (
+          <a
+            key={tab}
+            ref={tab === current ? revealTab : null}
+            href={hrefOf(tab)}
+            {...(tab === current && { 'aria-current': 'page' })}
+          >
+            {words[tab]}
+            {counts[tab] !== undefined && <span class="c">{counts[tab]}</span>}
+          </a>
+        ))}
+      </nav>
+      {children}
+    </div>
+  );
 };
 
 /** The request as a curl command, quoted for a shell. */

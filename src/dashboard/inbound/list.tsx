@@ -4,11 +4,11 @@ import type { SerializedListedInbound } from '../../http/resources/inbound.ts';
 import { Status } from '../components/icons.tsx';
 import { useMay, useMaySearchFor } from '../data/access.ts';
 import { onEvents } from '../data/live.ts';
-import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
+import { linkTo, navigate, usePlace } from '../data/location.ts';
 import type { useList } from '../data/queries.ts';
 import { focusScreen, useShortcuts } from '../data/shortcuts.ts';
 import { useTimes } from '../data/time.ts';
-import { cellFilter, DayList, News } from '../messages/list.tsx';
+import { DayList, News, narrowByCell } from '../messages/list.tsx';
 import { isAtTop, readFromTop, useKeptTrail, wayBack } from '../messages/updates.ts';
 import { senderOf } from './verdicts.tsx';
 
@@ -59,14 +59,10 @@ const useSelected = (messages: readonly Message[], mayOpen: boolean): string | n
     select(next.id);
     focusScreen();
   };
-  const narrow = (): void => {
-    const filter = cellFilter();
-    if (filter !== null) navigate(withParameters({ [filter[0]]: filter[1] }));
-  };
   useShortcuts({
     j: () => step(1),
     k: () => step(-1),
-    f: narrow,
+    f: narrowByCell,
     ...(selected !== null && mayOpen && { Enter: () => navigate(linkTo(`/inbound/${selected}`)) }),
   });
   return selected;

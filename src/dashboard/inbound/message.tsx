@@ -5,16 +5,15 @@ import type { SerializedWebhookDelivery } from '../../http/resources/webhooks/de
 import { ActButton } from '../components/action.tsx';
 import { CopyField, Fact, Facts } from '../components/facts.tsx';
 import { Pill, Status } from '../components/icons.tsx';
-import { ApiButton, Crumb, Download, revealTab } from '../components/screen.tsx';
+import { ApiButton, Crumb, Download, NumberedTabs } from '../components/screen.tsx';
 import { Empty, Fault, Notice, ScreenFault, ScreenSkeleton, Skeleton } from '../components/states.tsx';
 import { useMay } from '../data/access.ts';
 import { ApiFault, request } from '../data/api.ts';
-import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
+import { linkTo, usePlace, withParameters } from '../data/location.ts';
 import { shortId, useDomainNames } from '../data/names.ts';
-import { useRead, useResource } from '../data/queries.ts';
-import { useShortcuts } from '../data/shortcuts.ts';
+import { useResource } from '../data/queries.ts';
 import { dueAt, size, useTimes } from '../data/time.ts';
-import { MailPreview, type RawMessage, readRaw, shown } from '../messages/content.tsx';
+import { DownloadSource, HeaderCard, MailPreview, RawSource } from '../messages/content.tsx';
 import { useTrail } from '../messages/updates.ts';
 import { stateOf } from '../webhooks/delivery.tsx';
 import { senderOf, VerdictList } from './verdicts.tsx';
@@ -56,38 +55,6 @@ const Text = ({ text, missing }: { readonly text: string | null; readonly missin
   );
 
 const sourcePath = (id: string): string => `/v1/inbound/${id}/raw`;
-
-const DownloadSource = ({ id }: { readonly id: string }): JSX.Element => (
-  <Download word="Download .eml" path={sourcePath(id)} accept="message/rfc822" name={`${id}.eml`} tone="small" />
-);
-
-const Source = ({ message: { id } }: OfMessage): JSX.Element => {
-  const path = sourcePath(id);
-  return shown(
-    useRead<RawMessage>([path], (signal) => readRaw(path, signal)),
-    ({ text, isWhole }) => (
-      <div class="card source">
-        <pre>
-          <bdi>{text}</bdi>
-        </pre>
-        {!isWhole && <p class="muted">Only the beginning is shown. Download the file to see the rest.</p>}
-        <DownloadSource id={id} />
-      </div>
-    ),
-  );
-};
-
-const Headers = ({ message: { headers } }: OfMessage): JSX.Element => (
-  <div class="card source whole">
-    <Facts>
-      {headers.map(({ name, value }, index) => (
-        <Fact key={`${name} ${index}`} name={name}>
-          <bdi class="mono">{value}</bdi>
-        </Fact>
-      ))}
-    </Facts>
-  </div>
-);
 
 /** Saved as plain bytes: a browser might run the type that the mail claims. */
 const Attachments = ({ message: { id, attachments } }: OfMessage): JSX.Element =>
@@ -192,7 +159,7 @@ const Preview = ({ message }: OfMessage): JSX.Element => (
     blocked="so the sender does not learn that you read the mail"
     text={<Text text={message.text} missing="No text" />}
   >
-    <DownloadSource id={message.id} />
+    <DownloadSource id={message.id} path={sourcePath(message.id)} />
   </MailPreview>
 );
 
@@ -205,9 +172,9 @@ const View = ({ tab, message }: OfMessage & { readonly tab: Tab }): JSX.Element 
     case 'text':
       return <Text text={message.text} missing="No text" />;
     case 'headers':
-      return <Headers message={message} />;
+      return <HeaderCard headers={message.headers} />;
     case 'source':
-      return <Source message={message} />;
+      return <RawSource id={message.id} path={sourcePath(message.id)} />;
     case 'attachments':
       return <Attachments message={message} />;
     case 'webhooks':
@@ -219,7 +186,7 @@ const View = ({ tab, message }: OfMessage & { readonly tab: Tab }): JSX.Element 
   }
 };
 
-const linkToTab = (tab: string): string => withParameters({ tab: tab === 'preview' ? null : tab });
+const linkToTab = (tab: Tab): string => withParameters({ tab: tab === 'preview' ? null : tab });
 
 interface TabsProps extends OfMessage {
   readonly tab: Tab;
@@ -228,29 +195,18 @@ interface TabsProps extends OfMessage {
 
 const Tabs = ({ tab, message, children }: TabsProps): JSX.Element => {
   const maySeeDeliveries = useMay('GET /v1/inbound/:id/deliveries');
-  const names = (Object.keys(TABS) as Tab[]).filter((name) => name !== 'webhooks' || maySeeDeliveries);
-  useShortcuts(
-    Object.fromEntries(names.map((name, index) => [String(index + 1), () => navigate(linkToTab(name), 'replace')])),
-  );
+  const tabs = (Object.keys(TABS) as Tab[]).filter((name) => name !== 'webhooks' || maySeeDeliveries);
+  const files = message.attachments.length;
   return (
-    <div>
-      <nav class="tabs" aria-label="Views">
-        {names.map((name) => (
-          <a
-            key={name}
-            ref={name === tab ? revealTab : null}
-            href={linkToTab(name)}
-            {...(name === tab && { 'aria-current': 'page' })}
-          >
-            {TABS[name]}
-            {name === 'attachments' && message.attachments.length > 0 && (
-              <span class="c">{message.attachments.length}</span>
-            )}
-          </a>
-        ))}
-      </nav>
+    <NumberedTabs
+      tabs={tabs}
+      current={tab}
+      words={TABS}
+      counts={files === 0 ? {} : { attachments: files }}
+      hrefOf={linkToTab}
+    >
       {children}
-    </div>
+    </NumberedTabs>
   );
 };
 

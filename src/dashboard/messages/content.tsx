@@ -71,7 +71,7 @@ interface ReadResult<T> {
 }
 
 /** Shows the data, or the reason why it could not be loaded. */
-export const shown = <T,>({ data, error }: ReadResult<T>, show: (data: T) => JSX.Element): JSX.Element => {
+const shown = <T,>({ data, error }: ReadResult<T>, show: (data: T) => JSX.Element): JSX.Element => {
   if (error !== null) return <Gone error={error} />;
   return data === undefined ? <Skeleton rows={4} /> : show(data);
 };
@@ -83,8 +83,7 @@ interface OfMessage {
 const useContent = (id: string): ReadResult<SerializedMessageContent> =>
   useResource<SerializedMessageContent>({ path: `/v1/messages/${id}/content` });
 
-const useRaw = (id: string): ReadResult<RawMessage> =>
-  useRead<RawMessage>([rawPath(id)], (signal) => readRaw(rawPath(id), signal));
+const useRaw = (path: string): ReadResult<RawMessage> => useRead<RawMessage>([path], (signal) => readRaw(path, signal));
 
 const Source = ({ text }: { readonly text: string }): JSX.Element => (
   <pre>
@@ -106,34 +105,52 @@ export const MessageText = ({ id }: OfMessage): JSX.Element =>
     </div>
   ));
 
-export const MessageHeaders = ({ id }: OfMessage): JSX.Element =>
-  shown(useRaw(id), ({ text }) => (
-    <div class="card source whole">
-      <Facts>
-        {headersIn(text).map(({ name, value }, index) => (
-          <Fact key={`${name} ${index}`} name={name}>
-            <bdi class="mono">{value}</bdi>
-          </Fact>
-        ))}
-      </Facts>
-      <p class="muted aside">Each copy is signed when it is sent, and may get its own unsubscribe links.</p>
-    </div>
-  ));
+interface HeaderCardProps {
+  readonly headers: readonly HeaderField[];
+  /** A note below the fields. */
+  readonly children?: ComponentChildren;
+}
 
-const DownloadSource = ({ id }: OfMessage): JSX.Element => (
-  <Download word="Download .eml" path={rawPath(id)} accept="message/rfc822" name={`${id}.eml`} tone="small" />
+export const HeaderCard = ({ headers, children }: HeaderCardProps): JSX.Element => (
+  <div class="card source whole">
+    <Facts>
+      {headers.map(({ name, value }, index) => (
+        <Fact key={`${name} ${index}`} name={name}>
+          <bdi class="mono">{value}</bdi>
+        </Fact>
+      ))}
+    </Facts>
+    {children}
+  </div>
 );
 
-export const MessageRaw = ({ id }: OfMessage): JSX.Element =>
-  shown(useRaw(id), ({ text, isWhole }) => (
+export const MessageHeaders = ({ id }: OfMessage): JSX.Element =>
+  shown(useRaw(rawPath(id)), ({ text }) => (
+    <HeaderCard headers={headersIn(text)}>
+      <p class="muted aside">Each copy is signed when it is sent, and may get its own unsubscribe links.</p>
+    </HeaderCard>
+  ));
+
+interface OfSource extends OfMessage {
+  /** Path of the source. */
+  readonly path: string;
+}
+
+export const DownloadSource = ({ id, path }: OfSource): JSX.Element => (
+  <Download word="Download .eml" path={path} accept="message/rfc822" name={`${id}.eml`} tone="small" />
+);
+
+/** The source of a sent or received message. */
+export const RawSource = ({ id, path }: OfSource): JSX.Element =>
+  shown(useRaw(path), ({ text, isWhole }) => (
     <div class="card source">
-      <pre>
-        <bdi>{text}</bdi>
-      </pre>
+      <Source text={text} />
       {!isWhole && <p class="muted">Only the beginning is shown. Download the file to see the rest.</p>}
-      <DownloadSource id={id} />
+      <DownloadSource id={id} path={path} />
     </div>
   ));
+
+export const MessageRaw = ({ id }: OfMessage): JSX.Element => <RawSource id={id} path={rawPath(id)} />;
 
 type Attachment = SerializedMessageContent['attachments'][number];
 
@@ -258,6 +275,6 @@ export const MessagePreview = ({ id }: OfMessage): JSX.Element => (
     <span class="cp">
       <CopyHtml id={id} />
     </span>
-    <DownloadSource id={id} />
+    <DownloadSource id={id} path={rawPath(id)} />
   </MailPreview>
 );

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import type { SerializedListedMessage } from '../../http/resources/messages/message.ts';
 import { Mark, Status } from '../components/icons.tsx';
 import { useMaySearchFor } from '../data/access.ts';
-import { linkTo, usePlace } from '../data/location.ts';
+import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { shortId, useSenderNames } from '../data/names.ts';
 import { useIsNarrow } from '../data/narrow.ts';
 import type { useList } from '../data/queries.ts';
@@ -174,14 +174,14 @@ const MessageRow = ({ message, isSelected, isPicked, keyName, maySearchFor, pick
   );
 };
 
-/** The filter of the cell under the pointer, or else of the selected row's status. */
-export const cellFilter = (): readonly [name: string, value: string] | null => {
+/** Filters the list by the cell under the pointer, or else by the selected row's status. */
+export const narrowByCell = (): void => {
   // The cell of the subject contains tags, so the innermost match wins.
   const hovered = [...document.querySelectorAll('.lr [data-filter]:hover')].at(-1);
   const cell = hovered ?? document.querySelector('.lr[data-selected] [data-filter]');
   const text = cell?.getAttribute('data-filter') ?? '';
   const at = text.indexOf('=');
-  return at < 0 ? null : [text.slice(0, at), text.slice(at + 1)];
+  if (at >= 0) navigate(withParameters({ [text.slice(0, at)]: text.slice(at + 1) }));
 };
 
 type DayRow<Item> =

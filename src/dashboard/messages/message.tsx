@@ -4,15 +4,14 @@ import type { List } from '../../http/fields.ts';
 import type { SerializedMessage } from '../../http/resources/messages/message.ts';
 import { AsOfBar, AsOfButton, type Moment, momentsOf, type Past, queryAt, useAsOf } from '../components/as-of.tsx';
 import { CopyField, Fact, Facts } from '../components/facts.tsx';
-import { ApiButton, Crumb, revealTab } from '../components/screen.tsx';
+import { ApiButton, Crumb, NumberedTabs } from '../components/screen.tsx';
 import { Fault, ScreenFault, ScreenSkeleton } from '../components/states.tsx';
 import { type OperationName, useAllowed, useMay, useMaySearchFor } from '../data/access.ts';
 import { request, urlOf } from '../data/api.ts';
 import { onEvents } from '../data/live.ts';
-import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
+import { linkTo, usePlace, withParameters } from '../data/location.ts';
 import { isMemberId, shortId, useDomainNames, useSenderNames } from '../data/names.ts';
 import { client, reloadChanged, useResource } from '../data/queries.ts';
-import { useShortcuts } from '../data/shortcuts.ts';
 import { inZone, size, useTimes } from '../data/time.ts';
 import { MessageAttachments, MessageHeaders, MessagePreview, MessageRaw, MessageText } from './content.tsx';
 import { Identity } from './identity.tsx';
@@ -168,41 +167,24 @@ const CancelButton = ({ message }: { readonly message: SerializedMessage }): JSX
   );
 };
 
+const linkToTab = (name: Tab): string => withParameters({ tab: name === 'timeline' ? null : name, outcome: null });
+
 interface TabsProps {
   readonly tab: Tab;
   readonly counts: Partial<Readonly<Record<Tab, number>>>;
   readonly children: ComponentChildren;
 }
 
-const linkToTab = (name: string): string => withParameters({ tab: name === 'timeline' ? null : name, outcome: null });
-
-/** Tabs with number keys as shortcuts. */
 const Tabs = ({ tab, counts, children }: TabsProps): JSX.Element => {
   const allowed = useAllowed();
-  const names = (Object.keys(TABS) as Tab[]).filter((name) => {
+  const tabs = (Object.keys(TABS) as Tab[]).filter((name) => {
     const operation = READS[name];
     return operation === undefined || allowed(operation);
   });
-  useShortcuts(
-    Object.fromEntries(names.map((name, index) => [String(index + 1), () => navigate(linkToTab(name), 'replace')])),
-  );
   return (
-    <div>
-      <nav class="tabs" aria-label="Views">
-        {names.map((name) => (
-          <a
-            key={name}
-            ref={name === tab ? revealTab : null}
-            href={linkToTab(name)}
-            {...(name === tab && { 'aria-current': 'page' })}
-          >
-            {TABS[name]}
-            {counts[name] !== undefined && <span class="c">{counts[name]}</span>}
-          </a>
-        ))}
-      </nav>
+    <NumberedTabs tabs={tabs} current={tab} words={TABS} counts={counts} hrefOf={linkToTab}>
       {children}
-    </div>
+    </NumberedTabs>
   );
 };
 

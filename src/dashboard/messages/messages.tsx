@@ -17,7 +17,7 @@ import { useList, useRead, useResource } from '../data/queries.ts';
 import { waitingOf } from '../data/rates.ts';
 import { focusScreen, useShortcuts } from '../data/shortcuts.ts';
 import { count } from '../data/time.ts';
-import { cellFilter, MessageList } from './list.tsx';
+import { MessageList, narrowByCell } from './list.tsx';
 import { isOutcome, OUTCOMES } from './outcome-words.ts';
 import { Peek } from './peek.tsx';
 import { ResendPicked } from './resend.tsx';
@@ -414,16 +414,12 @@ const useSelection = (messages: readonly Message[], peeked: string | null): Sele
     if (peeked === null) clear();
     else navigate(withParameters({ peek: null }), 'replace');
   };
-  const narrow = (): void => {
-    const filter = cellFilter();
-    if (filter !== null) navigate(withParameters({ [filter[0]]: filter[1] }));
-  };
   useShortcuts({
     j: () => step(1),
     k: () => step(-1),
     ' ': () => navigate(withParameters({ peek: peeked === null ? selected : null }), 'replace'),
     Escape: leave,
-    f: narrow,
+    f: narrowByCell,
     ...(selected !== null && { Enter: () => open(selected), x: () => pick?.(selected) }),
   });
   return { selected: peeked ?? selected, picked, pick, clear };

@@ -1,6 +1,6 @@
 import type { ExistingInbound } from '../../domain/inbound/inbound.ts';
 import type { Contents, InboundAttachment, InboundBody } from '../../domain/ports/contents.ts';
-import { type MailParser, numberedParts } from '../../lib/mime/mime.ts';
+import { type Mailbox, type MailParser, mailboxText, numberedParts } from '../../lib/mime/mime.ts';
 import { serializeInboundBody, serializeInboundFacts } from '../resources/events/serialize-events.ts';
 
 /** A received mail as webhooks post it: whole, within bounds. */
@@ -30,6 +30,9 @@ export interface PostedMail {
   /** Facts that the other service does not have. */
   readonly outbox: object;
 }
+
+/** The mailboxes as a header writes them. */
+export const listOf = (mailboxes: readonly Mailbox[]): string => mailboxes.map(mailboxText).join(', ');
 
 /** A mail as it was found for a post. */
 export interface FoundMail {

@@ -1,5 +1,5 @@
-import { type Mailbox, mailboxText } from '../../lib/mime/mime.ts';
-import type { PostedAttachment, PostedMail } from './posted-mail.ts';
+import type { Mailbox } from '../../lib/mime/mime.ts';
+import { listOf, type PostedAttachment, type PostedMail } from './posted-mail.ts';
 
 /** Received mail in the format of Postmark's inbound webhook. */
 
@@ -7,8 +7,6 @@ import type { PostedAttachment, PostedMail } from './posted-mail.ts';
 const mailboxHash = (address: string): string => /^[^+]*\+(.*)@/.exec(address)?.[1] ?? '';
 
 const fullOf = ({ address, name = '' }: Mailbox) => ({ Email: address, Name: name, MailboxHash: mailboxHash(address) });
-
-const listOf = (mailboxes: readonly Mailbox[]): string => mailboxes.map(mailboxText).join(', ');
 
 const attachmentOf = ({ filename, content, contentType, bytes, contentId }: PostedAttachment) => ({
   Name: filename ?? '',

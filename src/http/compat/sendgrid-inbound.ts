@@ -1,5 +1,4 @@
-import { type Mailbox, mailboxText } from '../../lib/mime/mime.ts';
-import type { PostedAttachment, PostedMail } from './posted-mail.ts';
+import { listOf, type PostedAttachment, type PostedMail } from './posted-mail.ts';
 
 /** Received mail as the form that SendGrid's Inbound Parse posts (RFC 7578). */
 
@@ -35,8 +34,6 @@ const formOf = (fields: readonly Field[], boundary: string): Buffer => {
   });
   return Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)]);
 };
-
-const listOf = (mailboxes: readonly Mailbox[]): string => mailboxes.map(mailboxText).join(', ');
 
 /** One line for each field, whatever its value has. */
 const headersOf = ({ headers }: PostedMail['body']): string =>
