@@ -11,7 +11,7 @@ import { onEvents } from '../data/live.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { client, removeResource, useList, useRead, useResource } from '../data/queries.ts';
 import { count, size, useTimes } from '../data/time.ts';
-import { type RawMessage, readRaw } from '../messages/content.tsx';
+import { HeaderCard, type RawMessage, readRaw } from '../messages/content.tsx';
 
 type Mail = SerializedCapturedMail;
 
@@ -22,18 +22,6 @@ const tabOf = (query: URLSearchParams): Tab => {
   const asked = query.get('tab') ?? '';
   return Object.hasOwn(TABS, asked) ? (asked as Tab) : 'text';
 };
-
-const Headers = ({ mail }: { readonly mail: Mail }): JSX.Element => (
-  <div class="card source whole">
-    <Facts>
-      {mail.headers.map(({ name, value }, index) => (
-        <Fact key={`${name} ${index}`} name={name}>
-          <bdi class="mono">{value}</bdi>
-        </Fact>
-      ))}
-    </Facts>
-  </div>
-);
 
 const MISSING = { text: 'This mail has no text.', html: 'This mail has no HTML.' } as const;
 
@@ -65,7 +53,7 @@ const Source = ({ id }: { readonly id: string }): JSX.Element => {
 };
 
 const Content = ({ mail, tab }: { readonly mail: Mail; readonly tab: Tab }): JSX.Element => {
-  if (tab === 'headers') return <Headers mail={mail} />;
+  if (tab === 'headers') return <HeaderCard headers={mail.headers} />;
   if (tab === 'raw') return <Source id={mail.id} />;
   return <Text text={mail[tab] ?? MISSING[tab]} isWhole={!mail.truncated} id={mail.id} />;
 };
